@@ -1,0 +1,194 @@
+#include "attest/certify/certify.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "attest/certify/parallel.hpp"
+#include "attest/certify/row.hpp"
+
+namespace attest {
+
+namespace {
+
+/// How many rows of a head are lifted into enclosures at a time: enough to share the keys, few enough to fit in memory.
+constexpr std::size_t rows_at_a_time = 64;
+
+/// Some consecutive rows of one head.
+struct Chunk {
+  std::size_t b, h, first, count;
+};
+
+std::vector<Chunk> chunks_of(const Extents& n) {
+  std::vector<Chunk> chunks;
+  for (std::size_t b = 0; b < n.batch; ++b) {
+    for (std::size_t h = 0; h < n.q_heads; ++h) {
+      for (std::size_t i = 0; i < n.queries; i += rows_at_a_time) {
+        chunks.push_back({b, h, i, std::min(rows_at_a_time, n.queries - i)});
+      }
+    }
+  }
+  return chunks;
+}
+
+bool is_f8(Format format) { return format == Format::f8e4m3 || format == Format::f8e5m2; }
+
+CertifiedTensor prepare(const std::string& name, Format format, const Problem& problem) {
+  CertifiedTensor tensor{.format = format,
+                         .overflow = is_f8(format) ? problem.call.f8_overflow : Overflow::standard,
+                         .shape = shape_of_output(name, extents(problem.inputs)),
+                         .elements = {}};
+  tensor.elements.resize(element_count(tensor.shape));
+  return tensor;
+}
+
+/// The middle of an enclosure as an unevaluated sum of two doubles.
+void set_exact(Element& element, const Value& value) {
+  if (const auto* special = std::get_if<double>(&value)) {
+    element.exact = *special;
+    element.exact_low = 0;
+    return;
+  }
+  const Point middle = median(std::get<Enclosure>(value));
+  element.exact = static_cast<double>(middle);
+  element.exact_low = std::isfinite(element.exact) ? static_cast<double>(Point(middle - element.exact)) : 0.0;
+}
+
+Element element_of(const CertifiedTensor& tensor, const Measured& measured) {
+  const Candidates candidates = round_value(tensor.format, measured.value, tensor.overflow);
+  Element element{candidates.lower, candidates.upper, 0, 0, measured.unit * unit_roundoff(tensor.format)};
+  set_exact(element, measured.value);
+  return element;
+}
+
+/// Rounds one row of an output; true when each element is decided.
+bool round_row(CertifiedTensor& tensor, std::size_t row, const std::vector<Measured>& values) {
+  bool decided = true;
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    Element& element = tensor.elements[row * values.size() + c];
+    element = element_of(tensor, values[c]);
+    decided &= status_of(tensor.format, {element.lower, element.upper}) == Status::decided;
+  }
+  return decided;
+}
+
+/// The work of one call of `certify`, shared by its threads. Threads write disjoint rows.
+class Certifier {
+ public:
+  Certifier(const Problem& problem, std::map<std::string, CertifiedTensor>& outputs, const Ladder& ladder)
+      : problem_(problem),
+        finite_(all_finite(problem.inputs)),
+        finite_part_(finite_ ? problem : finite_part(problem)),
+        outputs_(outputs),
+        ladder_(ladder) {}
+
+  /// ENC.D2 for the rows of a chunk.
+  void certify(const Chunk& chunk) {
+    std::vector<std::size_t> pending(chunk.count);
+    for (std::size_t n = 0; n < chunk.count; ++n) pending[n] = chunk.first + n;
+    for (int bits = ladder_.first; !pending.empty() && bits <= ladder_.cap; bits *= 2) {
+      pending = with_precision(bits, [&] { return attempt(chunk, pending, bits); });
+    }
+  }
+
+ private:
+  /// Evaluates the rows once; returns those that are not decided.
+  std::vector<std::size_t> attempt(const Chunk& chunk, const std::vector<std::size_t>& rows, int bits) {
+    const EnclosedHead operands{head_of<Enclosure>(finite_part_, chunk.b, chunk.h, rows),
+                                head_of<double>(problem_, chunk.b, chunk.h, rows), finite_};
+    const RowWanted wanted{outputs_.contains("out"), outputs_.contains("lse"), outputs_.contains("weights"),
+                           outputs_.contains("scores")};
+    const Extents n = extents(problem_.inputs);
+    std::vector<std::size_t> undecided;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const RowValues values = evaluate_row(operands, r, problem_.call, wanted);
+      const std::size_t row = (chunk.b * n.q_heads + chunk.h) * n.queries + rows[r];
+      if (!store(values, row, bits)) undecided.push_back(rows[r]);
+    }
+    return undecided;
+  }
+
+  bool store(const RowValues& values, std::size_t row, int bits) {
+    bool decided = true;
+    for (const auto& [name, part] : {std::pair<std::string, const std::vector<Measured>&>{"out", values.out},
+                                     {"lse", values.lse},
+                                     {"weights", values.weights},
+                                     {"scores", values.scores}}) {
+      const auto found = outputs_.find(name);
+      if (found == outputs_.end()) continue;
+      decided &= round_row(found->second, row, part);
+      const std::lock_guard lock(recording_);
+      found->second.bits = std::max(found->second.bits, bits);
+    }
+    return decided;
+  }
+
+  const Problem& problem_;
+  const bool finite_;
+  const Problem finite_part_;
+  std::map<std::string, CertifiedTensor>& outputs_;
+  const Ladder ladder_;
+  std::mutex recording_;
+};
+
+/// present_k and present_v are the keys and values themselves.
+void copy_present(CertifiedTensor& tensor, const Tensor<double>& source) {
+  std::transform(source.begin(), source.end(), tensor.elements.begin(), [&](double x) {
+    const double rounded = round_to(tensor.format, x, tensor.overflow);
+    return Element{rounded, rounded, x, 0, std::fabs(x) * unit_roundoff(tensor.format)};
+  });
+}
+
+/// ENC.D3 at the end of the ladder: counts the undecided and refuses to answer for the unresolved.
+void settle(const std::string& name, CertifiedTensor& tensor, const Ladder& ladder) {
+  for (std::size_t n = 0; n < tensor.elements.size(); ++n) {
+    const Element& element = tensor.elements[n];
+    const Status status = status_of(tensor.format, {element.lower, element.upper});
+    if (status == Status::unresolved) {
+      throw CannotAnswer(fmt::format("ENC.D3: {}: element {} lies between {} and {} and is not settled at {} bits",
+                                     name, n, element.lower, element.upper, ladder.cap));
+    }
+    tensor.undecided += status == Status::undecided;
+  }
+}
+
+}  // namespace
+
+Shape shape_of_output(const std::string& name, const Extents& n) {
+  if (name == "out") return {n.batch, n.q_heads, n.queries, n.value_width};
+  if (name == "lse") return {n.batch, n.q_heads, n.queries};
+  if (name == "present_k") return {n.batch, n.k_heads, n.keys, n.width};
+  if (name == "present_v") return {n.batch, n.v_heads, n.keys, n.value_width};
+  return {n.batch, n.q_heads, n.queries, n.keys};
+}
+
+double cost_of(const Problem& problem) {
+  const Extents n = extents(problem.inputs);
+  return static_cast<double>(n.batch * n.q_heads) * static_cast<double>(n.queries) * static_cast<double>(n.keys) *
+         static_cast<double>(n.width + n.value_width);
+}
+
+std::map<std::string, CertifiedTensor> certify(const Problem& problem, const std::map<std::string, Format>& wanted,
+                                               const Ladder& ladder, const Progress& progress) {
+  check(problem);
+  std::map<std::string, CertifiedTensor> outputs;
+  for (const auto& [name, format] : wanted) outputs.emplace(name, prepare(name, format, problem));
+  Certifier certifier(problem, outputs, ladder);
+  const std::vector<Chunk> chunks = chunks_of(extents(problem.inputs));
+  std::mutex reporting;
+  std::size_t done = 0;
+  for_each_task(chunks.size(), [&](std::size_t n) {
+    certifier.certify(chunks[n]);
+    const std::lock_guard lock(reporting);
+    if (progress) progress(++done, chunks.size());
+  });
+  if (const auto found = outputs.find("present_k"); found != outputs.end()) {
+    copy_present(found->second, problem.inputs.k);
+  }
+  if (const auto found = outputs.find("present_v"); found != outputs.end()) {
+    copy_present(found->second, problem.inputs.v);
+  }
+  for (auto& [name, tensor] : outputs) settle(name, tensor, ladder);
+  return outputs;
+}
+
+}  // namespace attest

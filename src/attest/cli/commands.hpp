@@ -1,0 +1,38 @@
+#pragma once
+/// The command `attest`: what each subcommand does. Every one returns an exit status: 0 accepted or done, 1 not
+/// accepted; bad input is thrown as Refused (2), and CannotAnswer says that attest itself cannot (3).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attest/conventions/conventions.hpp"
+
+namespace attest {
+
+/// `attest check CASE`
+struct CheckOptions {
+  std::string case_path;
+  std::string result_path;               ///< empty: the answers are in the case
+  std::optional<std::uint64_t> max_ulp;  ///< absent: only structure is judged
+  bool json = false;
+  std::string dump_worst;  ///< empty: nothing is written
+  std::vector<Setting> overrides;
+};
+int run_check(const CheckOptions& options);
+
+/// `attest eval CASE -o OUT`
+struct EvalOptions {
+  std::string case_path;
+  std::string out_path;
+  std::string dtype;    ///< empty: f32
+  bool stages = false;  ///< weights and scores too
+  std::vector<Setting> overrides;
+};
+int run_eval(const EvalOptions& options);
+
+/// `attest demo`: judges a real answer of PyTorch and shows how the report reads.
+int run_demo(const std::string& folder);
+
+}  // namespace attest

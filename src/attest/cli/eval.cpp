@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attest/certify/certify.hpp"
+#include "attest/cli/commands.hpp"
+#include "attest/cli/progress.hpp"
+#include "attest/files/case.hpp"
+#include "attest/files/safetensors.hpp"
+#include "attest/files/whole_file.hpp"
+
+namespace attest {
+
+namespace {
+
+Format format_named(const std::string& name) {
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16, Format::f8e4m3, Format::f8e5m2}) {
+    if (parameters(format).name == name) return format;
+  }
+  require(false, "CAS.C7", "--dtype: one of f64, f32, f16, bf16, f8e4m3, f8e5m2, got \"{}\"", name);
+  return {};
+}
+
+/// Of an undecided pair the value with the even code, as ties do; an exact zero is +0.
+double settled(const CertifiedTensor& tensor, const Element& element) {
+  const bool upper_even = !std::isnan(element.upper) && encode(tensor.format, element.upper) % 2 == 0;
+  const double chosen = element.lower == element.upper || upper_even ? element.upper : element.lower;
+  return element.exact == 0 && element.exact_low == 0 ? 0.0 : chosen;
+}
+
+Output output_of(const CertifiedTensor& tensor) {
+  Tensor<double> values = Tensor<double>::from_shape(tensor.shape);
+  std::transform(tensor.elements.begin(), tensor.elements.end(), values.begin(),
+                 [&](const Element& element) { return settled(tensor, element); });
+  return {tensor.format, std::move(values)};
+}
+
+std::map<std::string, Format> wanted(const EvalOptions& options, Format format) {
+  std::map<std::string, Format> outputs{{"out", format}, {"lse", format}};
+  if (options.stages) outputs.insert({{"weights", format}, {"scores", format}});
+  return outputs;
+}
+
+}  // namespace
+
+int run_eval(const EvalOptions& options) {
+  const Format format = format_named(options.dtype.empty() ? "f32" : options.dtype);
+  const Case given = read_case(options.case_path, options.overrides);
+  ProgressBar bar("certifying");
+  const auto certified = certify(given.problem, wanted(options, format), {},
+                                 [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+  std::map<OutputName, Output> outputs;
+  for (const auto& [name, tensor] : certified) outputs.emplace(name, output_of(tensor));
+  write_whole(options.out_path, format_safetensors(archive_of(outputs, given.problem)));
+  for (const auto& [name, tensor] : certified) {
+    fmt::print("{:<8} {} {}, settled at {} bits, {} undecided\n", name, parameters(tensor.format).name,
+               to_string(tensor.shape), tensor.bits, tensor.undecided);
+  }
+  return 0;
+}
+
+}  // namespace attest

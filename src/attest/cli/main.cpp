@@ -1,0 +1,112 @@
+/// The command `attest`: arguments in, exit status out.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "attest/cli/commands.hpp"
+#include "attest/scalar/error.hpp"
+
+namespace {
+
+using namespace attest;
+
+constexpr int unusable_input = 2;
+constexpr int cannot_answer = 3;
+
+/// KEY=VALUE as a setting of the call record.
+Setting parse_setting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  require(equals != std::string::npos && equals > 0, "CAS.C5", "--set: KEY=VALUE, got \"{}\"", text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<Setting> parse_settings(const std::vector<std::string>& texts) {
+  std::vector<Setting> settings;
+  for (const std::string& text : texts) settings.push_back(parse_setting(text));
+  return settings;
+}
+
+void add_check(CLI::App& app, std::function<int()>& chosen) {
+  auto options = std::make_shared<CheckOptions>();
+  auto sets = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("check", "Compare an implementation's answers with the certified ones");
+  command->add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  command->add_option("--result", options->result_path, "take the answers from this safetensors file instead");
+  command
+      ->add_option("--max-ulp", options->max_ulp,
+                   "accept answers within N representable steps; without it only structure is judged")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->json, "a report for machines (spec/report.schema.json)");
+  command->add_option("--dump-worst", options->dump_worst,
+                      "write the query row that is farthest off as a case of its own");
+  command->add_option("--set", *sets, "override a key of the call record, KEY=VALUE; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->callback([=, &chosen] {
+    chosen = [=] {
+      options->overrides = parse_settings(*sets);
+      return run_check(*options);
+    };
+  });
+}
+
+void add_eval(CLI::App& app, std::function<int()>& chosen) {
+  auto options = std::make_shared<EvalOptions>();
+  auto sets = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("eval", "Write the correctly rounded answers of a case");
+  command->add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  command->add_option("-o,--output", options->out_path, "the safetensors file to write")->required();
+  command->add_option("--dtype", options->dtype, "f64 f32 f16 bf16 f8e4m3 f8e5m2; default f32");
+  command->add_flag("--stages", options->stages, "write the weights and scores too");
+  command->add_option("--set", *sets, "override a key of the call record, KEY=VALUE; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->callback([=, &chosen] {
+    chosen = [=] {
+      options->overrides = parse_settings(*sets);
+      return run_eval(*options);
+    };
+  });
+}
+
+void add_demo(CLI::App& app, std::function<int()>& chosen) {
+  auto folder = std::make_shared<std::string>(ATTEST_CASES);
+  CLI::App* command = app.add_subcommand("demo", "Judge a real answer of PyTorch that comes with the source");
+  command->add_option("--cases", *folder, "where the bundled cases are");
+  command->callback([=, &chosen] { chosen = [=] { return run_demo(*folder); }; });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("attest: the reference implementation of attention that other implementations are held to");
+  app.require_subcommand(1);
+  std::function<int()> chosen;
+  add_check(app, chosen);
+  add_eval(app, chosen);
+  add_demo(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "attest: {}\n", error.what());
+    return unusable_input;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const attest::Refused& error) {
+    fmt::print(stderr, "attest: {}\n", error.what());
+    return unusable_input;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "attest: not enough memory for this case\n");
+    return cannot_answer;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "attest: cannot answer: {}\n", error.what());
+    return cannot_answer;
+  }
+}

@@ -1,0 +1,116 @@
+#include "attest/verdict/compare.hpp"
+
+#include <algorithm>
+
+#include "attest/definitions/mask.hpp"
+
+namespace attest {
+
+namespace {
+
+/// Which row of the call an element belongs to; present_k and present_v have none.
+std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t element) {
+  if (c.name.starts_with("present")) return std::nullopt;
+  return c.name == "lse" ? element : element / c.shape.back();
+}
+
+bool is_candidate(const Element& due, double answer) {
+  if (std::isnan(answer)) return std::isnan(due.lower) || std::isnan(due.upper);
+  return answer == due.lower || answer == due.upper;
+}
+
+void count_special(Comparison& c, const Element& due, double answer) {
+  const bool nan_due = std::isnan(due.lower) || std::isnan(due.upper);
+  const bool infinity_due = std::isinf(due.lower) || std::isinf(due.upper);
+  c.nan_unexpected += std::isnan(answer) && !nan_due;
+  c.nan_missing += !std::isnan(answer) && std::isnan(due.lower) && std::isnan(due.upper);
+  c.infinity_unexpected += std::isinf(answer) && !infinity_due && !nan_due;
+  c.infinity_missing += std::isfinite(answer) && std::isinf(due.lower) && std::isinf(due.upper);
+  c.negative_zeros += answer == 0 && std::signbit(answer) && due.exact == 0;
+}
+
+void keep_worst(Comparison& c, const Worst& candidate) {
+  if (!c.by_steps || candidate.steps > c.by_steps->steps) c.by_steps = candidate;
+  if (!c.by_units || candidate.units > c.by_units->units) c.by_units = candidate;
+}
+
+void judge_element(Comparison& c, std::size_t n, const Element& due, double answer) {
+  ++c.elements;
+  c.correctly_rounded += is_candidate(due, answer);
+  c.undecided += status_of(c.format, {due.lower, due.upper}) == Status::undecided;
+  count_special(c, due, answer);
+  keep_worst(c, {n, answer, due, distance_in_steps(c.format, due, answer), distance_in_units(due, answer)});
+}
+
+}  // namespace
+
+std::uint64_t distance_in_steps(Format format, const Element& due, double answer) {
+  if (is_candidate(due, answer)) return 0;
+  std::uint64_t nearest = unreachable;
+  for (const double candidate : {due.lower, due.upper}) {
+    if (std::isnan(candidate) || std::isnan(answer)) continue;
+    nearest = std::min(nearest, steps_between(format, candidate, answer));
+  }
+  return nearest;
+}
+
+double distance_in_units(const Element& due, double answer) {
+  if (std::isnan(due.exact) || std::isinf(due.exact)) {
+    return is_candidate(due, answer) ? 0.0 : std::numeric_limits<double>::infinity();
+  }
+  if (!std::isfinite(answer)) return is_candidate(due, answer) ? 0.0 : std::numeric_limits<double>::infinity();
+  const double difference = std::fabs((answer - due.exact) - due.exact_low);
+  return difference == 0 ? 0.0 : difference / due.unit;
+}
+
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                   const Problem& problem, const std::vector<RowState>& rows) {
+  Comparison c;
+  c.name = name;
+  c.format = due.format;
+  c.shape = due.shape;
+  c.bits = due.bits;
+  c.empty_rows = static_cast<std::size_t>(std::ranges::count(rows, RowState::empty));
+  const Extents n = extents(problem.inputs);
+  for (std::size_t e = 0; e < due.elements.size(); ++e) {
+    const Element& element = due.elements[e];
+    const double answer = answers.data()[e];
+    const std::optional<std::size_t> row = row_of_element(c, e);
+    if (row && rows[*row] == RowState::padding) {
+      ++c.padding;
+      continue;
+    }
+    judge_element(c, e, element, answer);
+    if (row && rows[*row] == RowState::empty) c.empty_wrong += !is_candidate(element, answer);
+    if (name == "weights" && answer != 0 && !std::isnan(element.lower)) {
+      const std::vector<std::size_t> at = unravel(e, {n.batch, n.q_heads, n.queries, n.keys});
+      c.leaks += !is_visible(problem, at[0], at[1], at[2], at[3]);
+    }
+  }
+  return c;
+}
+
+std::vector<std::string> structural_faults(const Comparison& c) {
+  std::vector<std::string> faults;
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count > 0) faults.push_back(fmt::format("{}: {} {}", c.name, count, what));
+  };
+  add(c.nan_unexpected, "NaN where a number is due");
+  add(c.nan_missing, "numbers where NaN is due");
+  add(c.infinity_unexpected, "infinities where a number is due");
+  add(c.infinity_missing, "numbers where an infinity is due");
+  add(c.empty_wrong, "elements of empty rows that are not what the call says an empty row is");
+  add(c.leaks, "weights of hidden keys that are not 0");
+  return faults;
+}
+
+std::vector<std::size_t> unravel(std::size_t element, const Shape& shape) {
+  std::vector<std::size_t> index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    index[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return index;
+}
+
+}  // namespace attest

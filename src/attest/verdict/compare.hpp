@@ -1,0 +1,65 @@
+#pragma once
+/// Chapter 17 (ENC): how far an answer is from the certified one.
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attest/certify/certify.hpp"
+#include "attest/verdict/rows.hpp"
+
+namespace attest {
+
+/// ENC.D5  distance_in_steps: how many representable values lie between the answer and the nearer candidate. A NaN is
+/// as far as can be from everything but a NaN.
+std::uint64_t distance_in_steps(Format format, const Element& due, double answer);
+
+constexpr std::uint64_t unreachable = std::numeric_limits<std::uint64_t>::max();
+
+/// ENC.D6  distance_in_units: |answer - exact| over the element's unit. 0 if both are the same infinity or NaN.
+double distance_in_units(const Element& due, double answer);
+
+/// The element that is farthest off by some measure.
+struct Worst {
+  std::size_t element;  ///< flat index
+  double answer;
+  Element due;
+  std::uint64_t steps;
+  double units;
+};
+
+/// One output against its certified value. Counts are of elements; rows of padding are left out.
+struct Comparison {
+  std::string name;
+  Format format = Format::f64;
+  Shape shape;
+  std::size_t elements = 0;
+  std::size_t padding = 0;            ///< elements left out
+  std::size_t correctly_rounded = 0;  ///< the answer is a candidate
+  std::size_t undecided = 0;          ///< of the certified value: two neighbours, either counts
+  std::size_t negative_zeros = 0;     ///< -0 where the exact value is 0: counted, and correct
+  std::size_t nan_unexpected = 0;     ///< NaN where a number or an infinity is due
+  std::size_t nan_missing = 0;        ///< something else where NaN is due
+  std::size_t infinity_unexpected = 0;
+  std::size_t infinity_missing = 0;
+  std::size_t empty_rows = 0;
+  std::size_t empty_wrong = 0;  ///< elements of empty rows that are not what the call says an empty row is
+  std::size_t leaks = 0;        ///< weights of hidden keys that are not 0
+  int bits = 0;                 ///< precision at which the certified value was settled
+  std::optional<Worst> by_steps;
+  std::optional<Worst> by_units;
+};
+
+/// Compares the answers, in the element order of the certified tensor.
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                   const Problem& problem, const std::vector<RowState>& rows);
+
+/// What is wrong with the structure, one sentence each: NaN where a number is due, empty rows, leaks, infinities.
+std::vector<std::string> structural_faults(const Comparison& comparison);
+
+/// (b, h, i, c) of a flat index.
+std::vector<std::size_t> unravel(std::size_t element, const Shape& shape);
+
+}  // namespace attest

@@ -1,0 +1,101 @@
+#include "attest/verdict/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace attest {
+
+namespace {
+
+constexpr std::string_view axis_names[] = {"b", "h", "i", "c"};
+
+std::string position(const Comparison& c, std::size_t element) {
+  std::vector<std::string> parts;
+  const std::vector<std::size_t> index = unravel(element, c.shape);
+  for (std::size_t axis = 0; axis < index.size(); ++axis) {
+    const bool over_keys = axis == 3 && (c.name == "weights" || c.name == "scores");
+    const std::string_view name = c.name.starts_with("present") && axis == 2 ? "j" : over_keys ? "j" : axis_names[axis];
+    parts.push_back(fmt::format("{} {}", name, index[axis]));
+  }
+  return fmt::format("({})", fmt::join(parts, ", "));
+}
+
+std::string number(double x) { return fmt::format("{} ({:a})", x, x); }
+
+std::string due(const Element& element) {
+  if (element.lower == element.upper || std::isnan(element.lower)) return number(element.upper);
+  return fmt::format("{} or {}", number(element.lower), number(element.upper));
+}
+
+std::string_view unit_name(const std::string& output) {
+  if (output == "out") return "u sum w|v|";
+  if (output == "lse") return "u (1 + sum w|s|)";
+  if (output == "weights") return "u w(1 + |s| + sum w|s|)";
+  if (output == "scores") return "u (|scale| sum |q k| + |bias|)";
+  return "u |x|";
+}
+
+std::string steps_text(std::uint64_t steps) {
+  return steps == unreachable ? "unreachable (NaN)" : fmt::format("{} steps", steps);
+}
+
+void add_output(std::string& text, const Comparison& c) {
+  const double share =
+      c.elements == 0 ? 100.0 : 100.0 * static_cast<double>(c.correctly_rounded) / static_cast<double>(c.elements);
+  text += fmt::format("\n{}  {} {}\n", c.name, parameters(c.format).name, to_string(c.shape));
+  text += fmt::format("  {} elements, {} correctly rounded ({:.2f} %), {} undecided; settled at {} bits\n", c.elements,
+                      c.correctly_rounded, share, c.undecided, c.bits);
+  if (c.by_steps && c.by_steps->steps > 0) {
+    text += fmt::format("  farthest in steps: {} at {}\n    answer {}\n    due    {}\n", steps_text(c.by_steps->steps),
+                        position(c, c.by_steps->element), number(c.by_steps->answer), due(c.by_steps->due));
+  }
+  if (c.by_units && c.by_units->units > 0) {
+    text += fmt::format("  farthest in units of {}: {:.4g} at {}\n    answer {}\n    due    {}\n", unit_name(c.name),
+                        c.by_units->units, position(c, c.by_units->element), number(c.by_units->answer),
+                        due(c.by_units->due));
+  }
+  if (c.padding > 0) text += fmt::format("  {} elements lie in padding rows and are not judged\n", c.padding);
+  if (c.empty_rows > 0)
+    text += fmt::format("  {} empty rows (no visible key), {} elements of them wrong\n", c.empty_rows, c.empty_wrong);
+  if (c.negative_zeros > 0)
+    text += fmt::format("  {} elements are -0 where +0 is due: counted, not held against it\n", c.negative_zeros);
+}
+
+std::string headline(const Report& report, const Judgement& judgement) {
+  switch (judgement.verdict) {
+    case Verdict::measured: return "measured: the structure is sound; distances are below, no limit was given";
+    case Verdict::accepted:
+      return fmt::format("accepted: every element lies within {} steps of the certified value", *report.max_ulp);
+    case Verdict::not_accepted: return fmt::format("NOT ACCEPTED: {}", fmt::join(judgement.reasons, "; "));
+  }
+  return {};
+}
+
+}  // namespace
+
+Judgement judge(const Report& report) {
+  Judgement result{report.max_ulp ? Verdict::accepted : Verdict::measured, {}};
+  for (const Comparison& c : report.outputs) {
+    std::ranges::copy(structural_faults(c), std::back_inserter(result.reasons));
+    if (report.max_ulp && c.by_steps && c.by_steps->steps > *report.max_ulp) {
+      result.reasons.push_back(fmt::format("{}: {} away at {}, {} allowed", c.name, steps_text(c.by_steps->steps),
+                                           position(c, c.by_steps->element), *report.max_ulp));
+    }
+  }
+  if (!result.reasons.empty()) result.verdict = Verdict::not_accepted;
+  return result;
+}
+
+std::string text_of(const Report& report) {
+  std::string text = headline(report, judge(report)) + "\n\n";
+  text += fmt::format("case  {}\n", report.case_name);
+  for (const auto& [name, shape] : report.inputs) text += fmt::format("  {} {}", name, to_string(shape));
+  text += "\ncall\n";
+  for (const auto& [key, value] : report.record) text += fmt::format("  {:<16} {}\n", key, value);
+  for (const Comparison& c : report.outputs) add_output(text, c);
+  return text;
+}
+
+}  // namespace attest

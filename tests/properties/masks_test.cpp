@@ -1,0 +1,90 @@
+/// Chapter 03: visible sets.
+
+#include "attest/definitions/mask.hpp"
+#include "support/property.hpp"
+
+namespace attest {
+namespace {
+
+using rc::gen::inRange;
+
+PROPERTY(MSK_P1, window_with_full_left_and_no_right_is_causal) {
+  const std::int64_t queries = *inRange(1, 12);
+  const std::int64_t offset = *inRange(-12, 13);
+  const std::int64_t i = *inRange<std::int64_t>(0, queries);
+  const std::int64_t j = *inRange<std::int64_t>(0, 30);
+  const std::int64_t left = std::max<std::int64_t>(offset + queries - 1, 0) + *inRange(0, 3);
+  RC_CLASSIFY(causal(i, j, offset), "visible");
+  RC_ASSERT(window(i, j, offset, left, 0) == causal(i, j, offset));
+}
+
+PROPERTY(MSK_P2, mask_converters_agree) {
+  const std::size_t m = *inRange<std::size_t>(0, 9);
+  const std::vector<bool> draw = *visible_rows(m);
+  Tensor<bool> visible = Tensor<bool>::from_shape({1, 1, 1, m});
+  std::copy(draw.begin(), draw.end(), visible.begin());
+  Tensor<bool> hidden = visible;
+  Tensor<double> ones = Tensor<double>::from_shape({1, 1, 1, m});
+  Tensor<double> additive = ones;
+  for (std::size_t j = 0; j < m; ++j) {
+    hidden(0, 0, 0, j) = !visible(0, 0, 0, j);
+    ones(0, 0, 0, j) = visible(0, 0, 0, j) ? 1 : 0;
+    additive(0, 0, 0, j) = visible(0, 0, 0, j) ? -1e30 : -std::numeric_limits<double>::infinity();
+  }
+  RC_CLASSIFY(std::ranges::count(draw, true) == 0, "all hidden");
+  RC_ASSERT(visible_from_hidden(hidden) == visible);
+  RC_ASSERT(visible_from_ones(ones) == visible);
+  RC_ASSERT(visible_from_additive(additive) == visible);
+  RC_ASSERT(visible_from_hidden(visible_from_hidden(visible)) == visible);
+}
+
+PROPERTY(MSK_P3, intersection_is_commutative_associative_idempotent) {
+  const auto [a, b, c] = *rc::gen::arbitrary<std::tuple<bool, bool, bool>>();
+  RC_ASSERT(all_of({a, b}) == all_of({b, a}));
+  RC_ASSERT(all_of({all_of({a, b}), c}) == all_of({a, all_of({b, c})}));
+  RC_ASSERT(all_of({a, a}) == a);
+  RC_ASSERT(all_of({a, all_of({})}) == a);
+  RC_ASSERT(all_of({a, b, c}) == (a && b && c));
+}
+
+PROPERTY(MSK_P4, alignments_agree_when_square) {
+  Problem problem = *calls();
+  Inputs& in = problem.inputs;
+  const Extents n = extents(in);
+  RC_PRE(n.queries == n.keys);
+  in.q_lengths = in.k_lengths;
+  problem.call.alignment = Alignment::top_left;
+  for (std::size_t b = 0; b < n.batch; ++b) {
+    RC_ASSERT(offset_of(problem, b) == 0);
+    for (const Alignment other : {Alignment::bottom_right_padded, Alignment::bottom_right_actual}) {
+      Problem aligned = problem;
+      aligned.call.alignment = other;
+      RC_ASSERT(offset_of(aligned, b) == 0);
+      for (std::size_t h = 0; h < n.q_heads; ++h) {
+        RC_ASSERT(visible_matrix(aligned, b, h) == visible_matrix(problem, b, h));
+      }
+    }
+  }
+}
+
+PROPERTY(MSK_P5, a_hidden_bias_is_a_hidden_key) {
+  Problem biased = *calls({.bias = false});
+  const Extents n = extents(biased.inputs);
+  Problem masked = biased;
+  Tensor<bool> visible = Tensor<bool>::from_shape({n.batch, n.q_heads, n.queries, n.keys});
+  const std::vector<bool> draw = *visible_rows(visible.size());
+  std::copy(draw.begin(), draw.end(), visible.begin());
+  Tensor<double> bias = Tensor<double>::from_shape(visible.shape());
+  std::ranges::transform(draw, bias.begin(), [](bool v) { return v ? 0.0 : -std::numeric_limits<double>::infinity(); });
+  biased.inputs.bias = bias;
+  biased.inputs.visible = std::nullopt;
+  masked.inputs.visible = visible;
+  const Attended<double> with_bias = attention<double>(biased);
+  const Attended<double> with_mask = attention<double>(masked);
+  for (std::size_t r = 0; r < with_mask.rows.size(); ++r) {
+    RC_ASSERT(same_bits(with_bias.rows[r], with_mask.rows[r]));
+  }
+}
+
+}  // namespace
+}  // namespace attest

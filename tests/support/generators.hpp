@@ -1,0 +1,51 @@
+#pragma once
+/// Random attention calls in which the rare classes are common: empty rows, one visible key, ties, huge and tiny
+/// scores, mixed signs, Sq != Sk both ways, no keys, no queries, no batch, odd widths, grouped heads.
+/// generators_test.cpp counts them.
+
+#include <rapidcheck.h>
+
+#include <iosfwd>
+
+#include "attest/definitions/problem.hpp"
+
+namespace attest {
+
+std::ostream& operator<<(std::ostream& out, const Problem& problem);
+
+/// What a generated call may contain.
+struct CallSpace {
+  bool bias = true;
+  bool softcap = true;
+  bool sink = true;
+  bool masks = true;
+  bool dropout = true;
+  bool degenerate = true;  ///< extents of 0
+};
+
+/// A whole call within the space. Values are small dyadic numbers, so that they are exact in every format down to bf16
+/// and equal scores happen.
+rc::Gen<Problem> calls(const CallSpace& space = {});
+
+/// A call with at least one query and one key.
+rc::Gen<Problem> plain_calls();
+
+/// m numbers, sometimes huge, tiny, or all equal.
+rc::Gen<std::vector<double>> rows(std::size_t m);
+
+/// m booleans, often all false or all but one.
+rc::Gen<std::vector<bool>> visible_rows(std::size_t m);
+
+/// A tensor of dyadic numbers n * 2^exponent with |n| <= 16.
+rc::Gen<Tensor<double>> tensors(const Shape& shape, int exponent);
+
+/// What is special about a call; the names under which properties classify their inputs.
+std::vector<std::string> classes_of(const Problem& problem);
+
+/// The same call with NaN and infinities in every key and value that no query of the head sees.
+Problem poisoned(const Problem& problem);
+
+/// The visible set of the rows of a (b, h), as a plain matrix.
+Matrix<bool> visible_matrix(const Problem& problem, std::size_t b, std::size_t h);
+
+}  // namespace attest

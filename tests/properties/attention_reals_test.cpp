@@ -12,8 +12,6 @@
 namespace attest {
 namespace {
 
-using rc::gen::inRange;
-
 void classify(const Problem& problem) {
   for (const std::string& name : classes_of(problem)) RC_TAG(name);
 }
@@ -107,10 +105,10 @@ PROPERTY(ATT_P8, quotient_equals_weights_times_values) {
 /// The expectation over every kept mask with its probability: exactly, in rationals.
 PROPERTY(ATT_P10, dropout_is_unbiased) {
   using Rational = boost::rational<long>;
-  const std::size_t m = *inRange<std::size_t>(1, 6);
-  const Rational p(*inRange(0, 4), 4);
-  const auto parts = *rc::gen::container<std::vector<int>>(m, inRange(1, 9));
-  const auto values = *rc::gen::container<std::vector<int>>(m, inRange(-9, 10));
+  const std::size_t m = *between<std::size_t>(1, 6);
+  const Rational p(*between(0, 4), 4);
+  const auto parts = *rc::gen::container<std::vector<int>>(m, between(1, 9));
+  const auto values = *rc::gen::container<std::vector<int>>(m, between(-9, 10));
   const long total = std::accumulate(parts.begin(), parts.end(), 0L);
   const auto weight = [&](std::size_t k) { return Rational(parts[k], total); };
   const auto is_kept = [](unsigned mask, std::size_t k) { return (mask >> k & 1) != 0; };
@@ -199,9 +197,9 @@ PROPERTY(ATT_P17, softcap_is_bounded_and_monotone) {
 }
 
 PROPERTY(ATT_P18, duplicating_a_key_with_its_value_adds_ln_two) {
-  const std::vector<double> logits = *rows(*inRange<std::size_t>(1, 6));
+  const std::vector<double> logits = *rows(*between<std::size_t>(1, 6));
   const std::size_t m = logits.size();
-  const std::size_t k = *inRange<std::size_t>(0, m);
+  const std::size_t k = *between<std::size_t>(0, m);
   const Tensor<double> values = *tensors({m, 2}, -3);
   with_precision(property_bits, [&] {
     const Matrix<Enclosure> v =

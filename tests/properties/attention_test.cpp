@@ -12,8 +12,6 @@
 namespace attest {
 namespace {
 
-using rc::gen::inRange;
-
 void classify(const Problem& problem) {
   for (const std::string& name : classes_of(problem)) RC_TAG(name);
 }
@@ -53,7 +51,7 @@ PROPERTY(ATT_P2, changing_a_token_leaves_earlier_outputs_equal) {
   Problem problem = *calls({.masks = false, .degenerate = false});
   problem.call.causal = true;
   const Extents n = extents(problem.inputs);
-  const std::size_t t = *inRange<std::size_t>(0, n.keys + 1);
+  const std::size_t t = *between<std::size_t>(0, n.keys + 1);
   RC_CLASSIFY(t < std::min(n.queries, n.keys), "a future to change");
   const Attended<double> before = attention<double>(problem);
   const Attended<double> after = attention<double>(with_another_future(problem, t));
@@ -75,7 +73,7 @@ PROPERTY(ATT_P3, decoding_with_a_cache_gives_the_rows_of_the_full_call) {
   const Extents n = extents(full.inputs);
   RC_PRE(n.queries == n.keys);
   full.call.causal = true;
-  const std::size_t past = *inRange<std::size_t>(0, n.keys);
+  const std::size_t past = *between<std::size_t>(0, n.keys);
   Problem step = full;
   step.inputs.q = tail(full.inputs.q, past);
   step.inputs.past = past;

@@ -6,20 +6,18 @@
 namespace attest {
 namespace {
 
-using rc::gen::inRange;
-
 PROPERTY(MSK_P1, window_with_full_left_and_no_right_is_causal) {
-  const std::int64_t queries = *inRange(1, 12);
-  const std::int64_t offset = *inRange(-12, 13);
-  const std::int64_t i = *inRange<std::int64_t>(0, queries);
-  const std::int64_t j = *inRange<std::int64_t>(0, 30);
-  const std::int64_t left = std::max<std::int64_t>(offset + queries - 1, 0) + *inRange(0, 3);
+  const std::int64_t queries = *between(1, 12);
+  const std::int64_t offset = *between(-12, 13);
+  const std::int64_t i = *between<std::int64_t>(0, queries);
+  const std::int64_t j = *between<std::int64_t>(0, 30);
+  const std::int64_t left = std::max<std::int64_t>(offset + queries - 1, 0) + *between(0, 3);
   RC_CLASSIFY(causal(i, j, offset), "visible");
   RC_ASSERT(window(i, j, offset, left, 0) == causal(i, j, offset));
 }
 
 PROPERTY(MSK_P2, mask_converters_agree) {
-  const std::size_t m = *inRange<std::size_t>(0, 9);
+  const std::size_t m = *between<std::size_t>(0, 9);
   const std::vector<bool> draw = *visible_rows(m);
   Tensor<bool> visible = Tensor<bool>::from_shape({1, 1, 1, m});
   std::copy(draw.begin(), draw.end(), visible.begin());

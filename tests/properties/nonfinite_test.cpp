@@ -17,7 +17,7 @@ Problem disturbed() {
   Problem problem = *calls({.bias = false, .dropout = false});
   for (Tensor<double>* tensor : {&problem.inputs.q, &problem.inputs.k, &problem.inputs.v}) {
     for (double& x : *tensor) {
-      if (*rc::gen::inRange(0, 8) == 0) x = *rc::gen::element(inf, -inf, std::nan(""));
+      if (*between(0, 8) == 0) x = *rc::gen::element(inf, -inf, std::nan(""));
     }
   }
   return problem;

@@ -7,8 +7,6 @@
 namespace attest {
 namespace {
 
-using rc::gen::inRange;
-
 struct Keys {
   std::vector<double> logits;
   Matrix<double> values;
@@ -84,12 +82,12 @@ PROPERTY(ONL_P3, the_empty_block_is_the_identity) {
   RC_ASSERT(same_triple(merge(empty, x), x));
 }
 
-/// A random partition of m keys into consecutive blocks, empty ones included.
+/// A random partition of m keys into consecutive blocks, some of them empty.
 std::vector<std::size_t> partition(std::size_t m) {
-  std::vector<std::size_t> sizes;
-  while (m > 0 || sizes.empty()) {
-    sizes.push_back(*inRange<std::size_t>(0, m + 1));
-    m -= sizes.back();
+  std::vector<std::size_t> sizes{0};
+  for (std::size_t j = 0; j < m; ++j) {
+    for (int cuts = *between(0, 3); cuts > 0; --cuts) sizes.push_back(0);
+    ++sizes.back();
   }
   return sizes;
 }

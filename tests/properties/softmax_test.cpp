@@ -8,8 +8,6 @@
 namespace attest {
 namespace {
 
-using rc::gen::inRange;
-
 PROPERTY(SMX_P1, softmax_rows_sum_to_one) {
   const MaskedRow row = *masked_rows();
   RC_CLASSIFY(row.keys().empty(), "empty row");
@@ -72,7 +70,7 @@ PROPERTY(SMX_P3, empty_rows_are_zero) {
 }
 
 PROPERTY(SMX_P4, softmax_is_shift_invariant) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(1, 9));
+  const std::vector<double> scores = *rows(*between<std::size_t>(1, 9));
   const double t = *rc::gen::element(1.0, -0.375, 1024.0, -0x1p40);
   with_precision(property_bits + 64, [&] {
     const Vector<Enclosure> plain = lifted<Enclosure>(scores);
@@ -84,7 +82,7 @@ PROPERTY(SMX_P4, softmax_is_shift_invariant) {
 }
 
 PROPERTY(SMX_P5, result_is_independent_of_the_shift) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(1, 9));
+  const std::vector<double> scores = *rows(*between<std::size_t>(1, 9));
   const double c = *rc::gen::element(0.0, 3.25, -17.0, 60.0);
   with_precision(property_bits + 64, [&] {
     const Vector<Enclosure> s = lifted<Enclosure>(scores);
@@ -109,7 +107,7 @@ PROPERTY(SMX_P6, weights_lie_between_zero_and_one) {
 }
 
 PROPERTY(SMX_P7, sink_takes_exactly_its_share) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(0, 7));
+  const std::vector<double> scores = *rows(*between<std::size_t>(0, 7));
   const double sink = *rc::gen::element(0.0, 1.5, -3.0, 20.0);
   RC_CLASSIFY(scores.empty(), "no key beside the sink");
   with_precision(property_bits, [&] {
@@ -124,7 +122,7 @@ PROPERTY(SMX_P7, sink_takes_exactly_its_share) {
 }
 
 PROPERTY(SMX_P12, all_visible_mask_is_no_mask) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(0, 9));
+  const std::vector<double> scores = *rows(*between<std::size_t>(0, 9));
   const std::vector<char> every(scores.size(), 1);
   const Row<bool> visible(reinterpret_cast<const bool*>(every.data()), every.size());
   RC_ASSERT(
@@ -133,8 +131,8 @@ PROPERTY(SMX_P12, all_visible_mask_is_no_mask) {
 }
 
 PROPERTY(SMX_P13, duplicating_a_key_adds_ln_two) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(1, 8));
-  const std::size_t k = *inRange<std::size_t>(0, scores.size());
+  const std::vector<double> scores = *rows(*between<std::size_t>(1, 8));
+  const std::size_t k = *between<std::size_t>(0, scores.size());
   with_precision(property_bits, [&] {
     const Vector<Enclosure> s = lifted<Enclosure>(scores);
     const Vector<Enclosure> twice = append(row_of(s), s(k));
@@ -153,7 +151,7 @@ PROPERTY(SMX_P13, duplicating_a_key_adds_ln_two) {
 }
 
 PROPERTY(SMX_P14, lse_shifts_with_the_scores) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(1, 9));
+  const std::vector<double> scores = *rows(*between<std::size_t>(1, 9));
   const double t = *rc::gen::element(1.0, -0.375, 1024.0, -4096.0);
   with_precision(property_bits, [&] {
     const Vector<Enclosure> s = lifted<Enclosure>(scores);
@@ -185,7 +183,7 @@ void results_are_within_their_bounds(const std::vector<double>& scores, const Fl
 }
 
 PROPERTY(SMX_P15, every_visible_result_is_within_its_bound) {
-  const std::vector<double> scores = *rows(*inRange<std::size_t>(1, 12));
+  const std::vector<double> scores = *rows(*between<std::size_t>(1, 12));
   results_are_within_their_bounds<double>(scores, float_model(Format::f64));
   results_are_within_their_bounds<float>(scores, float_model(Format::f32));
 }

@@ -16,18 +16,18 @@ namespace attest {
 
 namespace {
 
-using rc::gen::inRange;
-
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool one_in(int n) { return *inRange(0, n) == 0; }
+bool one_in(int n) { return *between(0, n) == 0; }
 
-std::size_t extent(int low, int high) { return static_cast<std::size_t>(*inRange(low, high + 1)); }
+std::size_t extent(int low, int high) { return static_cast<std::size_t>(*between(low, high + 1)); }
 
 std::vector<double> dyadics(std::size_t n, int exponent) {
-  const auto integers = *rc::gen::container<std::vector<int>>(n, inRange(-16, 17));
+  // 0, -1, 1, -2, 2, ... so that counterexamples shrink towards 0
+  const auto codes = *rc::gen::container<std::vector<int>>(n, between(0, 33));
   std::vector<double> values(n);
-  std::ranges::transform(integers, values.begin(), [&](int x) { return std::ldexp(x, exponent); });
+  std::ranges::transform(codes, values.begin(),
+                         [&](int x) { return std::ldexp(x % 2 == 0 ? x / 2 : -(x + 1) / 2, exponent); });
   return values;
 }
 
@@ -40,7 +40,7 @@ Tensor<double> tensor(const Shape& shape, int exponent) {
 
 Tensor<bool> booleans(const Shape& shape, int chances_of_false) {
   Tensor<bool> t = Tensor<bool>::from_shape(shape);
-  const auto draws = *rc::gen::container<std::vector<int>>(element_count(shape), inRange(0, 6));
+  const auto draws = *rc::gen::container<std::vector<int>>(element_count(shape), between(0, 6));
   std::ranges::transform(draws, t.begin(), [&](int x) { return x >= chances_of_false; });
   return t;
 }
@@ -70,7 +70,7 @@ Inputs operands(bool degenerate) {
   const std::size_t queries = one_in(4) ? extent(least, 5) : extent(1, 4);
   const std::size_t keys = one_in(4) ? extent(least, 6) : extent(1, 6);
   const std::size_t width = extent(1, 5);
-  const int score_exponent = *rc::gen::element(-3, -3, -2, -8, 3);
+  const int score_exponent = *rc::gen::element(-3, -3, -2, -14, 3);
   Inputs in;
   in.q = tensor({batch, q_heads, queries, width}, score_exponent);
   in.k = tensor({batch, k_heads, keys, width}, *rc::gen::element(-3, -2));
@@ -83,12 +83,12 @@ void add_masks(Problem& p) {
   p.call.alignment = *rc::gen::element(Alignment::top_left, Alignment::bottom_right_padded,
                                        Alignment::bottom_right_actual, Alignment::after_past, Alignment::offsets);
   if (p.call.alignment == Alignment::offsets) {
-    p.inputs.offsets = tabulate(n.batch, [](std::size_t) { return static_cast<std::int64_t>(*inRange(-3, 4)); });
+    p.inputs.offsets = tabulate(n.batch, [](std::size_t) { return static_cast<std::int64_t>(*between(-3, 4)); });
   }
   p.inputs.past = extent(0, static_cast<int>(n.keys));
   p.call.causal = one_in(2);
-  if (one_in(3)) p.call.window_left = *inRange(0, 3);
-  if (one_in(4)) p.call.window_right = *inRange(0, 3);
+  if (one_in(3)) p.call.window_left = *between(0, 3);
+  if (one_in(4)) p.call.window_right = *between(0, 3);
   if (one_in(2)) p.call.window_counts = WindowCounts::self_too;
   if (one_in(4)) p.inputs.k_lengths = lengths(n.batch, n.keys);
   if (one_in(6)) p.inputs.q_lengths = lengths(n.batch, n.queries);
@@ -151,7 +151,7 @@ rc::Gen<std::vector<bool>> visible_rows(std::size_t m) {
   return rc::gen::exec([m] {
     const int least = *rc::gen::element(0, 2, 3, 6);
     std::vector<bool> visible(m);
-    for (std::size_t j = 0; j < m; ++j) visible[j] = *inRange(0, 6) >= least;
+    for (std::size_t j = 0; j < m; ++j) visible[j] = *between(0, 6) >= least;
     if (m > 0 && one_in(5)) {
       visible.assign(m, false);
       visible[extent(0, static_cast<int>(m) - 1)] = true;

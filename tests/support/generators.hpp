@@ -13,6 +13,12 @@ namespace attest {
 
 std::ostream& operator<<(std::ostream& out, const Problem& problem);
 
+/// Integers in low .. high-1, uniform at every size of the test. (rapidcheck's own inRange begins with the low ones.)
+template <class Integer>
+rc::Gen<Integer> between(Integer low, Integer high) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high));
+}
+
 /// What a generated call may contain.
 struct CallSpace {
   bool bias = true;

@@ -41,11 +41,11 @@ inline rc::Gen<double> values(Format format) {
                       [](std::pair<double, bool> value) { return value.second ? -value.first : value.first; });
 }
 
-/// The distance from the magnitude of a value to the next larger one, as if there were no largest.
-inline Point step_at(Format format, double value) {
+/// FMT.D3's step at x: how far apart the values around x are, as if there were no largest.
+inline Point step_at(Format format, const Point& x) {
   const FormatParameters f = parameters(format);
-  const int exponent = value == 0 ? f.min_exponent : std::max(std::ilogb(value), f.min_exponent);
-  return ldexp(Point(1), exponent - f.precision + 1);
+  const long exponent = x == 0 ? f.min_exponent : mpfr_get_exp(x.backend().data()) - 1;
+  return ldexp(Point(1), std::max<long>(exponent, f.min_exponent) - f.precision + 1);
 }
 
 /// Values, midpoints of neighbours, reals a hair (2^-100 of a step) to a side of either, and reals far away.
@@ -89,6 +89,11 @@ double computed_by_mpfr(Format format, Overflow rule, Operation&& operation) {
 inline double rounded_by_mpfr(Format format, Overflow rule, const Point& x) {
   return computed_by_mpfr(format, rule,
                           [&](mpfr_ptr result) { return mpfr_set(result, x.backend().data(), MPFR_RNDN); });
+}
+
+/// A rounded real with its place in the order: what overflowed to NaN lies beyond the largest number.
+inline double place(double rounded, const Point& x) {
+  return std::isnan(rounded) ? std::copysign(std::numeric_limits<double>::infinity(), x < 0 ? -1.0 : 1.0) : rounded;
 }
 
 /// The same bits, or NaN both.

@@ -36,7 +36,7 @@ inline std::ostream& operator<<(std::ostream& out, const MaskedRow& row) {
 /// Rows of 1 to 8 keys, often empty or with a single visible key.
 inline rc::Gen<MaskedRow> masked_rows() {
   return rc::gen::exec([] {
-    const std::size_t m = *rc::gen::inRange<std::size_t>(1, 9);
+    const std::size_t m = *between<std::size_t>(1, 9);
     const std::vector<bool> visible = *visible_rows(m);
     return MaskedRow{*rows(m), {visible.begin(), visible.end()}};
   });

@@ -79,7 +79,10 @@ class Certifier {
         finite_(all_finite(problem.inputs)),
         finite_part_(finite_ ? problem : finite_part(problem)),
         outputs_(outputs),
-        ladder_(ladder) {}
+        ladder_(ladder) {
+    const Extents n = extents(problem.inputs);
+    for (const auto& [name, tensor] : outputs) settled_[name].resize(n.batch * n.q_heads * n.queries);
+  }
 
   /// ENC.D2 for the rows of a chunk.
   void certify(const Chunk& chunk) {
@@ -107,6 +110,7 @@ class Certifier {
     return undecided;
   }
 
+  /// Keeps a row's values; an output whose row was settled at a lower precision stays as it is.
   bool store(const RowValues& values, std::size_t row, int bits) {
     bool decided = true;
     for (const auto& [name, part] : {std::pair<std::string, const std::vector<Measured>&>{"out", values.out},
@@ -114,8 +118,9 @@ class Certifier {
                                      {"weights", values.weights},
                                      {"scores", values.scores}}) {
       const auto found = outputs_.find(name);
-      if (found == outputs_.end()) continue;
-      decided &= round_row(found->second, row, part);
+      if (found == outputs_.end() || settled_.at(name)[row]) continue;
+      settled_.at(name)[row] = round_row(found->second, row, part);
+      decided &= settled_.at(name)[row] != 0;
       const std::lock_guard lock(recording_);
       found->second.bits = std::max(found->second.bits, bits);
     }
@@ -126,6 +131,7 @@ class Certifier {
   const bool finite_;
   const Problem finite_part_;
   std::map<std::string, CertifiedTensor>& outputs_;
+  std::map<std::string, std::vector<char>> settled_;  ///< by row, for each output
   const Ladder ladder_;
   std::mutex recording_;
 };

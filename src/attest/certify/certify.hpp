@@ -25,7 +25,7 @@ struct CertifiedTensor {
   Overflow overflow;
   Shape shape;
   std::vector<Element> elements;
-  int bits = 0;               ///< the greatest precision that any of its rows needed
+  int bits = 0;               ///< the greatest precision that any of its rows needed to be settled
   std::size_t undecided = 0;  ///< elements left as a pair of neighbours at the cap
 };
 

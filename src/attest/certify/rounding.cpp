@@ -1,5 +1,7 @@
 #include "attest/certify/rounding.hpp"
 
+#include "attest/scalar/error.hpp"
+
 namespace attest {
 
 namespace {
@@ -12,7 +14,10 @@ bool overflow_boundary(Format format, double number, double other) {
 }  // namespace
 
 Candidates round_enclosure(Format format, const Enclosure& x, Overflow rule) {
-  return {round_to(format, lower_end(x), rule), round_to(format, upper_end(x), rule)};
+  const Point lower = lower_end(x);
+  const Point upper = upper_end(x);
+  if (isnan(lower) || isnan(upper)) throw CannotAnswer("ENC.D1: an enclosure has lost its end points");
+  return {round_to(format, lower, rule), round_to(format, upper, rule)};
 }
 
 Candidates round_value(Format format, const Value& x, Overflow rule) {

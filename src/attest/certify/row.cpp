@@ -82,7 +82,7 @@ std::vector<Measured> dense_weights(const EnclosedHead& operands, std::size_t i,
 /// ATT.D14 at (i, j), for every j: a hidden key has a scaled and a capped score, and -infinity once biased.
 Measured score_at(const EnclosedHead& operands, std::size_t i, std::size_t j, ScoreStage stage) {
   const Head<Enclosure>& head = operands.head;
-  const double unit = score_unit(operands.given, i, j, stage != ScoreStage::scaled);
+  const double unit = score_unit(operands.given, i, j, stage);
   if (stage == ScoreStage::biased && !head.visible(i, j)) return {-infinity, unit};
   const Kind kind = operands.finite ? Kind::finite
                                     : kind_of_score(row_of(operands.given.queries, i), row_of(operands.given.keys, j),

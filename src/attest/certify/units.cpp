@@ -11,6 +11,14 @@ double middle(const Enclosure& x) { return static_cast<double>(median(x)); }
 /// |x| of what is finite; an element that a rule resolves has no share in a unit.
 double finite_magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0.0; }
 
+/// |what the bias has added| to a score by this stage.
+double added_bias(const Head<double>& given, std::size_t i, std::size_t j, ScoreStage stage) {
+  const bool late = given.bias_position == BiasPosition::after_softcap;
+  if (!given.bias || stage == ScoreStage::scaled || (stage == ScoreStage::capped && late)) return 0.0;
+  const double bias = std::fabs((*given.bias)(i, j));
+  return given.bias_position == BiasPosition::inside_scale ? std::fabs(given.bias_scale) * bias : bias;
+}
+
 }  // namespace
 
 Magnitudes magnitudes_of(const AttendedRow<Enclosure>& row) {
@@ -39,11 +47,10 @@ double lse_unit(const Magnitudes& m, LseBase base) {
 
 double weight_unit(const Magnitudes& m, std::size_t k) { return m.weights[k] * (1 + m.logits[k] + mean_logit(m)); }
 
-double score_unit(const Head<double>& given, std::size_t i, std::size_t j, bool with_bias) {
+double score_unit(const Head<double>& given, std::size_t i, std::size_t j, ScoreStage stage) {
   const double products = sum_over<double>(
       given.queries.shape(1), [&](std::size_t c) { return finite_magnitude(given.queries(i, c) * given.keys(j, c)); });
-  const double bias = with_bias && given.bias ? std::fabs((*given.bias)(i, j)) : 0.0;
-  return std::fabs(given.scale) * products + bias;
+  return std::fabs(given.scale) * products + added_bias(given, i, j, stage);
 }
 
 }  // namespace attest

@@ -152,9 +152,9 @@ const std::vector<Convention>& conventions() {
       // Counts lengths from the end, as FlashAttention does since 2.1; equal to the padded extents without lengths.
       {"flash-2", {{"layout", "BSHD"}, {"alignment", "bottom_right_actual"}, {"empty_row_lse", "+inf"}}},
       // The alignment follows from the node's inputs, the layout from their rank: CNV.D2.
-      {"onnx-23", {}},
-      {"onnx-24", {{"mask_short", "hide"}}},
-      {"onnx-25", {{"mask_short", "hide"}}},
+      {"onnx-23", {{"scores_stage", "scaled"}}},
+      {"onnx-24", {{"mask_short", "hide"}, {"scores_stage", "scaled"}}},
+      {"onnx-25", {{"mask_short", "hide"}, {"scores_stage", "scaled"}}},
   };
   return table;
 }

@@ -40,10 +40,10 @@ Tensor<T> four_axes(const Tensor<T>& mask, const Call& call, std::size_t keys, c
   const Shape given(mask.shape().begin(), mask.shape().end());
   Tensor<T> result = mask;
   result.reshape(four_extents(given, call.mask_axes, name));
-  const bool is_short = !given.empty() && given.back() < keys;
-  if (is_short && call.mask_short == ShortMask::hide) return extend(result, keys, hidden);
-  require(!is_short || given.back() == 1, "CAS.C9", "{}: covers {} of {} keys, which mask_short = refuse excludes",
-          name, given.back(), keys);
+  const std::size_t covered = given.empty() ? keys : given.back();
+  if (covered < keys && call.mask_short == ShortMask::hide) return extend(result, keys, hidden);
+  require(covered >= keys || covered == 1, "CAS.C9", "{}: covers {} of {} keys, which mask_short = refuse excludes",
+          name, covered, keys);
   return result;
 }
 

@@ -90,11 +90,12 @@ void check_record(const Problem& problem) {
   const Call& call = problem.call;
   const Inputs& in = problem.inputs;
   const Extents n = extents(in);
-  require(!call.scale || std::isfinite(*call.scale), "ATT.C8", "scale: a finite number, got {}", *call.scale);
+  require(!call.scale || std::isfinite(*call.scale), "ATT.C8", "scale: a finite number, got {}",
+          call.scale.value_or(0));
   require(!call.softcap || (std::isfinite(*call.softcap) && *call.softcap > 0), "ATT.C5",
-          "softcap: a positive finite number, got {}", *call.softcap);
+          "softcap: a positive finite number, got {}", call.softcap.value_or(0));
   require(!call.dropout || (*call.dropout >= 0 && *call.dropout <= 1), "ATT.C6",
-          "dropout: a probability in [0, 1], got {}", *call.dropout);
+          "dropout: a probability in [0, 1], got {}", call.dropout.value_or(0));
   require(call.dropout.has_value() == in.kept.has_value(), "ATT.C10",
           "kept: present exactly when the call has dropout");
   if (in.kept) {
@@ -110,6 +111,8 @@ void check_record(const Problem& problem) {
     }
   }
   check_factors(in.alibi_slopes, n.batch, n.q_heads, "alibi_slopes");
+  require(!in.alibi_slopes || in.alibi_slopes->shape(1) == n.q_heads, "ATT.C11",
+          "alibi_slopes: one for each of the {} query heads", n.q_heads);
   check_factors(in.descale_q, n.batch, n.q_heads, "descale_q");
   check_factors(in.descale_k, n.batch, n.k_heads, "descale_k");
   check_factors(in.descale_v, n.batch, n.v_heads, "descale_v");

@@ -1,5 +1,6 @@
 #include "attest/files/onnx_tensor.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <span>
@@ -40,10 +41,8 @@ std::size_t count_of(const Shape& shape, std::string_view file) {
   bool empty = false;
   for (const std::size_t extent : shape) {
     require(extent <= most / product, "CAS.C14", "{}: dims: at most 2^48 elements, got {}", file, to_string(shape));
-    if (extent == 0)
-      empty = true;
-    else
-      product *= extent;
+    empty = empty || extent == 0;
+    product *= std::max<std::size_t>(extent, 1);
   }
   require(!empty || product <= most_when_empty, "CAS.C14", "{}: dims: at most 2^24 empty rows, got {}", file,
           to_string(shape));

@@ -2,6 +2,8 @@
 /// Chapter 15 (ONL): the streamed form. A block of keys is summed up by a triple; triples merge; merging the blocks of
 /// any partition of a row gives the row (ONL.P4). Milakov and Gimelshein 2018 for the softmax, extended by the values.
 
+#include <numeric>
+
 #include "attest/definitions/attention.hpp"
 
 namespace attest {
@@ -48,9 +50,12 @@ Block<T> merge(const Block<T>& a, const Block<T>& b) {
           })};
 }
 
-/// ONL.D4  stream(s, V, sizes): the merge, from the left, of the blocks of a partition into consecutive sizes.
+/// ONL.D4  stream(s, V, sizes): the merge, from the left, of the blocks of a partition into consecutive sizes that add
+/// up to the row (ONL.C1).
 template <Scalar T>
 Block<T> stream(Row<T> logits, const Matrix<T>& values, const std::vector<std::size_t>& sizes) {
+  require(std::accumulate(sizes.begin(), sizes.end(), std::size_t(0)) == logits.size(), "ONL.C1",
+          "the sizes of a partition add up to the {} keys of the row", logits.size());
   Block<T> running = empty_block<T>(values.shape(1));
   std::size_t first = 0;
   for (const std::size_t size : sizes) {

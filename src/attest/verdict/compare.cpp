@@ -14,11 +14,6 @@ std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t eleme
   return c.name == "lse" ? element : element / c.shape.back();
 }
 
-bool is_candidate(const Element& due, double answer) {
-  if (std::isnan(answer)) return std::isnan(due.lower) || std::isnan(due.upper);
-  return answer == due.lower || answer == due.upper;
-}
-
 void count_special(Comparison& c, const Element& due, double answer) {
   const bool nan_due = std::isnan(due.lower) || std::isnan(due.upper);
   const bool infinity_due = std::isinf(due.lower) || std::isinf(due.upper);
@@ -26,7 +21,7 @@ void count_special(Comparison& c, const Element& due, double answer) {
   c.nan_missing += !std::isnan(answer) && std::isnan(due.lower) && std::isnan(due.upper);
   c.infinity_unexpected += std::isinf(answer) && !infinity_due && !nan_due;
   c.infinity_missing += std::isfinite(answer) && std::isinf(due.lower) && std::isinf(due.upper);
-  c.negative_zeros += answer == 0 && std::signbit(answer) && due.exact == 0;
+  c.negative_zeros += answer == 0 && std::signbit(answer) && is_candidate(due, 0.0);
 }
 
 void keep_worst(Comparison& c, const Worst& candidate) {
@@ -43,6 +38,11 @@ void judge_element(Comparison& c, std::size_t n, const Element& due, double answ
 }
 
 }  // namespace
+
+bool is_candidate(const Element& due, double answer) {
+  if (std::isnan(answer)) return std::isnan(due.lower) || std::isnan(due.upper);
+  return answer == due.lower || answer == due.upper;
+}
 
 std::uint64_t distance_in_steps(Format format, const Element& due, double answer) {
   if (is_candidate(due, answer)) return 0;

@@ -12,8 +12,12 @@
 
 namespace attest {
 
-/// ENC.D5  distance_in_steps: how many representable values lie between the answer and the nearer candidate. A NaN is
-/// as far as can be from everything but a NaN.
+/// ENC.D4  is_candidate(due, answer): the answer is a correctly rounded one: one of the two candidates, -0 being equal
+/// to +0, and any NaN where NaN is due.
+bool is_candidate(const Element& due, double answer);
+
+/// ENC.D5  distance_in_steps: the steps from the answer to the nearer candidate along the values of the format; 1 to a
+/// neighbour. A NaN is as far as can be from everything but a NaN.
 std::uint64_t distance_in_steps(Format format, const Element& due, double answer);
 
 constexpr std::uint64_t unreachable = std::numeric_limits<std::uint64_t>::max();
@@ -39,7 +43,7 @@ struct Comparison {
   std::size_t padding = 0;            ///< elements left out
   std::size_t correctly_rounded = 0;  ///< the answer is a candidate
   std::size_t undecided = 0;          ///< of the certified value: two neighbours, either counts
-  std::size_t negative_zeros = 0;     ///< -0 where the exact value is 0: counted, and correct
+  std::size_t negative_zeros = 0;     ///< -0 where 0 is correctly rounded: counted, and correct
   std::size_t nan_unexpected = 0;     ///< NaN where a number or an infinity is due
   std::size_t nan_missing = 0;        ///< something else where NaN is due
   std::size_t infinity_unexpected = 0;

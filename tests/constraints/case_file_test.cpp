@@ -116,7 +116,6 @@ CONSTRAINT(CAS_C9, every_other_tensor_has_its_shape) {
                                                             {"sink", numbers({2})},
                                                             {"alibi_slopes", numbers({2})},
                                                             {"alibi_slopes", numbers({})},
-                                                            {"alibi_slopes", numbers({2, 2})},
                                                             {"descale_q", numbers({2})},
                                                             {"descale_k", numbers({1, 1, 1})},
                                                             {"kept", ones},
@@ -129,6 +128,7 @@ CONSTRAINT(CAS_C9, every_other_tensor_has_its_shape) {
                                                             {"visible", holding(Dtype::u8, {3, 4}, {})}};
   for (const auto& [name, array] : wrong) EXPECT_TRUE(refuses_case("CAS.C9", name, with(small_case(), name, array)));
   EXPECT_TRUE(refuses_case("ATT.C11", "alibi_slopes", with(small_case(), "alibi_slopes", numbers({3, 4}))));
+  EXPECT_TRUE(refuses_case("ATT.C11", "alibi_slopes", with(small_case(), "alibi_slopes", numbers({2, 2}))));
   EXPECT_TRUE(refuses_case("ATT.C11", "descale_k", with(small_case(), "descale_k", numbers({2, 3}))));
   EXPECT_TRUE(refuses_case("SHP.C3", "bias", with(small_case(), "bias", numbers({2, 5}))));
   EXPECT_TRUE(refuses_case("SHP.C3", "visible", with(small_case(), "visible", holding(Dtype::boolean, {6}, {}))));

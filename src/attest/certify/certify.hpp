@@ -47,7 +47,7 @@ std::map<std::string, CertifiedTensor> certify(const Problem& problem, const std
 /// The shape of an output, axes (B, Hq, Sq, ...).
 Shape shape_of_output(const std::string& name, const Extents& extents);
 
-/// (query, key) pairs to visit and multiplications in all: what the cost of `certify` is proportional to.
+/// The products that scores and outputs take, masks left aside: what the time of `certify` is proportional to.
 double cost_of(const Problem& problem);
 
 }  // namespace attest

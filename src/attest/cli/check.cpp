@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include "attest/certify/certify.hpp"
+#include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
-#include "attest/cli/progress.hpp"
 #include "attest/files/case.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
@@ -32,9 +31,7 @@ std::vector<std::pair<std::string, std::string>> record_of(const Call& call) {
 }
 
 Report report_on(const CheckOptions& options, const Problem& problem, const Outputs& answers) {
-  ProgressBar bar("certifying");
-  const auto certified =
-      certify(problem, formats_of(answers), {}, [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+  const auto certified = certify_shown(problem, formats_of(answers));
   Report report{.case_name = options.case_path,
                 .record = record_of(problem.call),
                 .inputs = input_shapes(problem.inputs),

@@ -20,9 +20,9 @@ int run_demo(const std::string& folder) {
   fmt::print(
       "\nHow to read it: an element is correctly rounded when it is the bf16 number nearest the exact value, which "
       "attest\n"
-      "knows with proof. Steps count bf16 numbers in between and grow without meaning where values cancel; the unit\n"
-      "u sum w|v| does not: a kernel that rounds each weight once to bf16 stays within a few of them.\n"
-      "attest check --max-ulp 0 asks for every element to be correctly rounded, and exits with status 1 here.\n");
+      "knows with proof. Steps count bf16 numbers in between; they grow without meaning where values cancel. The unit\n"
+      "u sum w|v| does not: it is what one rounding error in each weight amounts to.\n"
+      "attest check --max-ulp 0 demands that every element is correctly rounded; this answer would not be accepted.\n");
   return status;
 }
 

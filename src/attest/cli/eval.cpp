@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "attest/certify/certify.hpp"
+#include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
-#include "attest/cli/progress.hpp"
 #include "attest/files/case.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
@@ -46,9 +45,7 @@ std::map<std::string, Format> wanted(const EvalOptions& options, Format format) 
 int run_eval(const EvalOptions& options) {
   const Format format = format_named(options.dtype.empty() ? "f32" : options.dtype);
   const Case given = read_case(options.case_path, options.overrides);
-  ProgressBar bar("certifying");
-  const auto certified = certify(given.problem, wanted(options, format), {},
-                                 [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+  const auto certified = certify_shown(given.problem, wanted(options, format));
   std::map<OutputName, Output> outputs;
   for (const auto& [name, tensor] : certified) outputs.emplace(name, output_of(tensor));
   write_whole(options.out_path, format_safetensors(archive_of(outputs, given.problem)));

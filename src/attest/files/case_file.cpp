@@ -182,11 +182,6 @@ void read_factors(const Archive& archive, const InputField<Matrix<double>>& fiel
 void read_numbers(const Archive& archive, Inputs& inputs) {
   const std::size_t q_heads = extents(inputs).q_heads;
   read_factors(archive, alibi_field, q_heads, inputs);
-  if (inputs.alibi_slopes) {
-    const Shape shape = shape_of(*inputs.alibi_slopes);
-    require(shape[1] == q_heads, "CAS.C9", "alibi_slopes: one slope for each of {} heads, got shape {}", q_heads,
-            to_string(shape));
-  }
   for (const auto& field : descale_fields) read_factors(archive, field, 1, inputs);
   if (const Array* given = find(archive, "sink", Kind::floating)) {
     require_shape("sink", given->values, {q_heads}, "(H)");

@@ -1,0 +1,41 @@
+/// Chapter 17: the examples.
+
+#include "attest/certify/certify.hpp"
+#include "attest/definitions/attention.hpp"
+#include "support/by_hand.hpp"
+#include "support/spec_tests.hpp"
+
+namespace attest {
+namespace {
+
+constexpr double first = 0x1p+0, second = 0x1.800002p+0, third = 0x1.000002p-1;
+
+EXAMPLE(ENC_E1, the_mean_of_three_equal_keys_is_decided_by_the_quotient) {
+  Problem problem;
+  problem.call.scale = 1;
+  problem.inputs.q = tensor_of({1, 1, 1, 1}, {1});
+  problem.inputs.k = tensor_of({1, 1, 3, 1}, {2, 2, 2});
+  problem.inputs.v = tensor_of({1, 1, 3, 1}, {first, second, third});
+  const CertifiedTensor out = certify(problem, {{"out", Format::f32}}).at("out");
+  EXPECT_EQ(out.bits, 128);
+  EXPECT_EQ(out.undecided, 0u);
+  EXPECT_EQ(out.elements[0].lower, 1);
+  EXPECT_EQ(out.elements[0].upper, 1);
+}
+
+EXAMPLE(ENC_E1, weights_times_values_leave_it_undecided_at_every_precision) {
+  for (int bits = 128; bits <= 4096; bits *= 2) {
+    const PrecisionScope scope(bits);
+    const Matrix<Enclosure> values = {{Enclosure(first)}, {Enclosure(second)}, {Enclosure(third)}};
+    const Vector<Enclosure> scores = vector_of({Enclosure(2), Enclosure(2), Enclosure(2)});
+    const Vector<Enclosure> weights = softmax(row_of(scores));
+    const Enclosure mean = sum_over<Enclosure>(3, [&](std::size_t j) { return weights(j) * values(j, 0); });
+    const Candidates candidates = round_enclosure(Format::f32, mean, Overflow::standard);
+    EXPECT_EQ(candidates.lower, 1);
+    EXPECT_EQ(candidates.upper, 0x1.000002p+0);
+    EXPECT_EQ(status_of(Format::f32, candidates), Status::undecided);
+  }
+}
+
+}  // namespace
+}  // namespace attest

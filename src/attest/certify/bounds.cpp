@@ -14,42 +14,46 @@ Enclosure greatest(const std::vector<Enclosure>& values) {
   return best;
 }
 
-/// The absolute error of one operation that underflows: u times the smallest normal number.
+/// The absolute error of a product or quotient that underflows: u times the smallest normal number.
 Enclosure underflow(const FloatModel& model) { return Enclosure(model.u) * Enclosure(model.smallest_normal); }
 
-/// What a quantity known within `error` is known within after one more rounding.
-Enclosure rounded_once(const Enclosure& value, const Enclosure& error, const FloatModel& model) {
-  return error + Enclosure(model.u) * (absolute(value) + error) + underflow(model);
+/// What a sum known within `error` is known within once it is rounded. A sum does not underflow.
+Enclosure rounded_sum(const Enclosure& sum, const Enclosure& error, const FloatModel& model) {
+  return error + Enclosure(model.u) * (absolute(sum) + error);
 }
 
-/// scale q.k: the scale carries up to six roundings (a square root, a quotient, two factors), the product one.
+/// Roundings in a scale: a square root and a quotient, or else the lifting of a number.
+constexpr std::size_t scale_roundings = 2;
+
+/// scale q.k: d roundings in the dot product, one for each of two descale factors, one for the product with the scale.
 Enclosure scaled_bound(const Head<Enclosure>& head, std::size_t i, std::size_t j, const FloatModel& model) {
   const std::size_t d = head.queries.shape(1);
   const Enclosure products =
       sum_over<Enclosure>(d, [&](std::size_t c) { return absolute(Enclosure(head.queries(i, c) * head.keys(j, c))); });
-  const Enclosure g = gamma(d + 7, model);
-  const Enclosure lost = (Enclosure(1) + g) * Enclosure(static_cast<int>(d)) * underflow(model);
+  const Enclosure g = gamma(d + scale_roundings + 3, model);
+  const Enclosure lost = Enclosure(static_cast<double>(d)) * (Enclosure(1) + g) * underflow(model);
   return absolute(head.scale) * (g * products + lost) + underflow(model);
 }
 
-/// The bias as it is added: exact, or scaled with its factors' roundings.
+/// The error of the bias as it is added: none, or that of its product with the scale.
 Enclosure bias_error(const Head<Enclosure>& head, const Enclosure& bias, const FloatModel& model) {
   if (head.bias_position != BiasPosition::inside_scale) return Enclosure(0);
-  return gamma(7, model) * absolute(Enclosure(head.bias_scale * bias)) + underflow(model);
+  return gamma(scale_roundings + 1, model) * absolute(Enclosure(head.bias_scale * bias)) + underflow(model);
 }
 
 Enclosure biased_bound(const Head<Enclosure>& head, std::size_t i, std::size_t j, const Enclosure& result,
                        const Enclosure& error, const FloatModel& model) {
-  return rounded_once(result, error + bias_error(head, (*head.bias)(i, j), model), model);
+  return rounded_sum(result, error + bias_error(head, (*head.bias)(i, j), model), model);
 }
 
-/// cap tanh(s / cap): tanh has slope at most 1, so the error of its argument passes through.
+/// cap tanh(s / cap) has slope at most 1 in s, so what is lost before tanh passes through; `grown` is for tanh and the
+/// product, `lost` for their underflow.
 Enclosure softcap_bound(const Enclosure& s, const Enclosure& error, const Enclosure& cap, const FloatModel& model) {
-  const Enclosure g = gamma(2, model);
-  const Enclosure argument = (Enclosure(1) + g) * error + g * absolute(s) + cap * underflow(model);
-  const Enclosure grown = (Enclosure(1) + Enclosure(model.tanh_error)) * (Enclosure(1) + g);
-  return argument * grown + absolute(softcap(s, cap)) * (grown - Enclosure(1)) + cap * underflow(model) +
-         underflow(model);
+  const Enclosure one(1), u(model.u), tanh_error(model.tanh_error);
+  const Enclosure before = error + u * (absolute(s) + error) + cap * underflow(model);
+  const Enclosure grown = (one + tanh_error) * (one + u);
+  const Enclosure lost = cap * tanh_error * Enclosure(model.smallest_normal) * (one + u) + underflow(model);
+  return before * grown + absolute(softcap(s, cap)) * (grown - one) + lost;
 }
 
 }  // namespace
@@ -93,17 +97,20 @@ Enclosure logit_bound(const Head<Enclosure>& head, std::size_t i, std::size_t j,
 
 RowErrors row_errors(const std::vector<Enclosure>& logits, const std::vector<Enclosure>& errors,
                      const FloatModel& model) {
+  const Enclosure one(1);
   const Enclosure worst = greatest(errors);
   const Enclosure top = greatest(logits);
   std::vector<Enclosure> gaps;
   for (const Enclosure& s : logits) gaps.push_back(top - s);
   const Enclosure argument = worst + Enclosure(model.u) * (greatest(gaps) + Enclosure(2) * worst);
-  const Enclosure rho = exp(argument) * (Enclosure(1) + Enclosure(model.exp_error)) - Enclosure(1);
-  const Enclosure g = gamma(logits.size(), model);
+  const Enclosure rho = exp(argument) * (one + Enclosure(model.exp_error)) - one;
   const Enclosure lost = Enclosure(model.exp_error) * Enclosure(model.smallest_normal) * exp(worst);
-  const Enclosure count(static_cast<double>(logits.size()));
-  return {rho, (Enclosure(1) + rho) * (Enclosure(1) + g) - Enclosure(1) + count * (Enclosure(1) + g) * lost, lost,
-          worst};
+  const Enclosure g = gamma(logits.size() - 1, model);
+  const Enclosure all_lost = Enclosure(static_cast<double>(logits.size())) * lost;
+  const Enclosure rho_total = (one + rho) * (one + g) - one + (one + g) * all_lost;
+  require(upper_end(rho_total) < 1, "BND.C3", "the relative error of the sum of exponentials is below 1, got {}",
+          static_cast<double>(upper_end(rho_total)));
+  return {rho, rho_total, lost, worst};
 }
 
 Enclosure weight_bound(const Enclosure& weight, const RowErrors& errors, const FloatModel& model) {
@@ -118,10 +125,10 @@ Enclosure lse_bound(const Enclosure& lse, std::size_t n, const RowErrors& errors
   const Enclosure moved = -log(Enclosure(one - errors.rho_total));
   const Enclosure logarithm = log(Enclosure(static_cast<double>(n))) + errors.logit + moved;
   const Enclosure sum = moved + Enclosure(model.log_error) * logarithm;
-  if (base == LseBase::e) return rounded_once(lse, sum, model);
-  const Enclosure natural = rounded_once(lse * log(Enclosure(2)), sum, model);
-  const Enclosure relative = (one + Enclosure(model.u)) / (one - Enclosure(model.log_error)) - one;
-  return natural / log(Enclosure(2)) * (one + relative) + absolute(lse) * relative + underflow(model);
+  if (base == LseBase::e) return rounded_sum(lse, sum, model);
+  const Enclosure natural = rounded_sum(lse * log(Enclosure(2)), sum, model) / log(Enclosure(2));
+  const Enclosure grown = (one + Enclosure(model.u)) / (one - Enclosure(model.log_error));
+  return natural * grown + absolute(lse) * (grown - one) + underflow(model);
 }
 
 Enclosure output_bound(const Head<Enclosure>& head, const AttendedRow<Enclosure>& row, std::size_t channel,
@@ -136,13 +143,13 @@ Enclosure output_bound(const Head<Enclosure>& head, const AttendedRow<Enclosure>
   const Enclosure lost =
       (one + g) * (errors.lost * total + Enclosure(static_cast<double>(n)) * underflow(model) * exp(errors.logit));
   const Enclosure quotient = (share * mean + lost + errors.rho_total * mean) / (one - errors.rho_total);
-  const Enclosure last = gamma(4, model);
-  return absolute(head.output_scale) * (quotient * (one + last) + last * mean + underflow(model)) + underflow(model);
+  const Enclosure last = gamma(2, model);
+  return absolute(head.output_scale) * ((quotient + underflow(model)) * (one + last) + last * mean) + underflow(model);
 }
 
 RowBounds row_bounds(const Head<Enclosure>& head, std::size_t i, const AttendedRow<Enclosure>& row,
                      const FloatModel& model) {
-  require(!head.dropout, "BND.C2", "the bounds of a row hold without dropout");
+  require(!head.kept, "BND.C2", "the bounds of a row hold without dropout");
   std::vector<Enclosure> logits(row.logits.begin(), row.logits.end());
   std::vector<Enclosure> errors;
   for (const std::size_t j : row.keys) errors.push_back(logit_bound(head, i, j, model));

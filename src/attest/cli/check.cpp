@@ -69,11 +69,12 @@ Outputs row_answers(const Outputs& answers, std::size_t b, std::size_t h, std::s
   return row;
 }
 
-void dump_worst_row(const std::string& path, const Report& report, const Problem& problem, const Outputs& answers) {
+void dump_worst_row(const std::string& path, const Report& report, const Case& given, const Outputs& answers) {
   const Comparison* worst = blamed(report);
   require(worst != nullptr, "CAS.C8", "--dump-worst: the case has no output with query rows");
   const std::vector<std::size_t> at = unravel(worst->by_units->element, worst->shape);
-  const Case row{single_row(problem, at[0], at[1], at[2]), row_answers(answers, at[0], at[1], at[2])};
+  const Case row{single_row(given.problem, at[0], at[1], at[2]), row_answers(answers, at[0], at[1], at[2]),
+                 given.dtypes};
   write_whole(path, format_safetensors(archive_of(row)));
 }
 
@@ -86,7 +87,7 @@ int run_check(const CheckOptions& options) {
   require(!answers.empty(), "CAS.C8", "nothing to check: no out, lse, weights or scores in {}",
           options.result_path.empty() ? options.case_path : options.result_path);
   const Report report = report_on(options, given.problem, answers);
-  if (!options.dump_worst.empty()) dump_worst_row(options.dump_worst, report, given.problem, answers);
+  if (!options.dump_worst.empty()) dump_worst_row(options.dump_worst, report, given, answers);
   fmt::print("{}", options.json ? json_of(report) : text_of(report));
   return judge(report).verdict == Verdict::not_accepted ? 1 : 0;
 }

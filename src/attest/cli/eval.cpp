@@ -45,6 +45,8 @@ std::map<std::string, Format> wanted(const EvalOptions& options, Format format) 
 int run_eval(const EvalOptions& options) {
   const Format format = format_named(options.dtype.empty() ? "f32" : options.dtype);
   const Case given = read_case(options.case_path, options.overrides);
+  require(!options.stages || given.problem.call.layout != Layout::thd, "CAS.C8",
+          "--stages: layout THD has no weights and scores");
   const auto certified = certify_shown(given.problem, wanted(options, format));
   std::map<OutputName, Output> outputs;
   for (const auto& [name, tensor] : certified) outputs.emplace(name, output_of(tensor));

@@ -1,4 +1,4 @@
-/// Chapters 01 to 05 and 18: what is refused, and in which words.
+/// Chapters 01 to 05, 15 and 18: what is refused, and in which words.
 
 #include <limits>
 
@@ -307,10 +307,32 @@ CONSTRAINT(BND_C2, the_bounds_of_a_row_hold_without_dropout) {
   Problem problem;
   problem.inputs.q = problem.inputs.k = problem.inputs.v = filled({1, 1, 1, 1}, 1.0);
   problem.inputs.kept = filled({1, 1, 1, 1}, true);
-  problem.call.dropout = 0.5;
-  const Head<Enclosure> head = head_of<Enclosure>(problem, 0, 0, {0});
-  EXPECT_EQ(refusal([&] { row_bounds(head, 0, attend_row(head, 0), float_model(Format::f64)); }),
-            "BND.C2: the bounds of a row hold without dropout");
+  for (const double probability : {0.5, 1.0}) {
+    problem.call.dropout = probability;
+    const Head<Enclosure> head = head_of<Enclosure>(problem, 0, 0, {0});
+    EXPECT_EQ(refusal([&] { row_bounds(head, 0, attend_row(head, 0), float_model(Format::f64)); }),
+              "BND.C2: the bounds of a row hold without dropout");
+  }
+}
+
+CONSTRAINT(BND_C3, the_sum_of_exponentials_is_known_to_less_than_itself) {
+  const std::vector<Enclosure> logits = {Enclosure(0), Enclosure(200)}, exact = {Enclosure(0), Enclosure(0)};
+  const std::string sentence = refusal([&] { row_errors(logits, exact, float_model(Format::bf16)); });
+  EXPECT_TRUE(sentence.starts_with("BND.C3: the relative error of the sum of exponentials is below 1, got 1."))
+      << sentence;
+  EXPECT_EQ(refusal([&] { row_errors(logits, exact, float_model(Format::f16)); }), "accepted");
+}
+
+CONSTRAINT(ONL_C1, the_sizes_of_a_partition_add_up_to_the_row) {
+  const Vector<double> logits = vector_of({0.0, 1.0, 2.0});
+  const Matrix<double> values = {{1}, {2}, {3}};
+  const auto with = [&](const std::vector<std::size_t>& sizes) {
+    return refusal([&] { stream(row_of(logits), values, sizes); });
+  };
+  EXPECT_EQ(with({2, 2}), "ONL.C1: the sizes of a partition add up to the 3 keys of the row");
+  EXPECT_EQ(with({1, 1}), "ONL.C1: the sizes of a partition add up to the 3 keys of the row");
+  EXPECT_EQ(with({}), "ONL.C1: the sizes of a partition add up to the 3 keys of the row");
+  EXPECT_EQ(with({0, 3}), "accepted");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 /// form beside the row, and rounding.
 
 #include <benchmark/benchmark.h>
-#include <cblas.h>
 
 #include <chrono>
 #include <random>
@@ -11,26 +10,33 @@
 #include "attest/online/online_softmax.hpp"
 #include "attest/tensor/blas.hpp"
 
+extern "C" void openblas_set_num_threads(int threads);  // xtensor-blas has declarations of CBLAS of its own
+
 namespace attest {
 
 namespace {
 
-Tensor<double> normal(const Shape& shape) {
+Matrix<double> normal(std::size_t rows, std::size_t columns) {
   static std::mt19937_64 source(2017);
-  Tensor<double> tensor = Tensor<double>::from_shape(shape);
-  for (double& x : tensor) x = std::normal_distribution<double>()(source);
-  return tensor;
+  return tabulate(rows, columns, [](std::size_t, std::size_t) { return std::normal_distribution<double>()(source); });
 }
 
-Matrix<double> normal(std::size_t rows, std::size_t columns) { return normal(Shape{rows, columns}); }
+Tensor<double> one_head(const Matrix<double>& matrix) {
+  Tensor<double> head = matrix;
+  head.reshape(Shape{1, 1, matrix.shape(0), matrix.shape(1)});
+  return head;
+}
 
-/// One head of `queries` over `keys`, of one width.
-Problem call_of(std::size_t queries, std::size_t keys, std::size_t width) {
+Problem call_of(const Matrix<double>& q, const Matrix<double>& k, const Matrix<double>& v) {
   Problem problem;
-  problem.inputs.q = normal({1, 1, queries, width});
-  problem.inputs.k = normal({1, 1, keys, width});
-  problem.inputs.v = normal({1, 1, keys, width});
+  problem.inputs.q = one_head(q);
+  problem.inputs.k = one_head(k);
+  problem.inputs.v = one_head(v);
   return problem;
+}
+
+Problem call_of(std::size_t queries, std::size_t keys, std::size_t width) {
+  return call_of(normal(queries, width), normal(keys, width), normal(keys, width));
 }
 
 template <class F>
@@ -67,9 +73,7 @@ Matrix<double> blas_attention(const Matrix<double>& q, const Matrix<double>& k, 
 void definition_over_blas(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const Matrix<double> q = normal(n, 64), k = normal(n, 64), v = normal(n, 64);
-  Problem problem;
-  problem.inputs = {.q = q, .k = k, .v = v};
-  for (auto* tensor : {&problem.inputs.q, &problem.inputs.k, &problem.inputs.v}) tensor->reshape(Shape{1, 1, n, 64});
+  const Problem problem = call_of(q, k, v);
   openblas_set_num_threads(1);
   side_by_side(
       state, [&] { return attention<double>(problem); }, [&] { return blas_attention(q, k, v); });

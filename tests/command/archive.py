@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-# The dtype names of files by attest's names of the formats; bytes of an element; how struct packs one.
+# The names of dtypes by those of formats; the bytes of an element; how struct packs one.
 DTYPES = {"f64": "F64", "f32": "F32", "f16": "F16", "bf16": "BF16",
           "f8e4m3": "F8_E4M3", "f8e5m2": "F8_E5M2"}
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1,

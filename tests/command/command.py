@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from archive import Archive, Tensor, read, tensor, write
+from archive import Archive, Tensor, container, read, tensor, write
 
 SOURCE = Path(__file__).resolve().parents[2]
 ATTEST = os.environ.get("ATTEST", str(SOURCE / "build/release/attest"))
@@ -64,6 +64,38 @@ class CommandCase(unittest.TestCase):
         """What `eval` writes for a case."""
         self.attest("eval", case, "-o", "evaluated.safetensors", *options)
         return read(self.folder / "evaluated.safetensors")
+
+
+class RefusalCase(CommandCase):
+    """Refusals of `eval`, with an old file at the place to be written."""
+
+    def setUp(self) -> None:
+        """Makes the old file."""
+        super().setUp()
+        (self.folder / "old").write_bytes(b"old")
+
+    def refuse(self, path: str | Path, line: str = "", *options: str) -> None:
+        """The case is refused; what was to be written is not, and what was there still is."""
+        before = sorted(os.listdir(self.folder))
+        for target in ("old", "new"):
+            self.assert_refused("eval", path, "-o", target, *options, line=line)
+        self.assertEqual((self.folder / "old").read_bytes(), b"old")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def refuse_bytes(self, file: bytes, line: str = "") -> None:
+        """A file of these bytes is refused."""
+        (self.folder / "case").write_bytes(file)
+        self.refuse("case", line)
+
+    def refuse_header(self, header: str | bytes, line: str = "", data: bytes = b"") -> None:
+        """A file of this header is refused."""
+        self.refuse_bytes(container(header.encode() if isinstance(header, str) else header, data),
+                          line)
+
+    def refuse_case(self, line: str, changes: dict[str, Tensor | str | None]) -> None:
+        """The small case with these changes is refused."""
+        with self.subTest(line=line, changes=list(changes)):
+            self.refuse(self.write(small_case() | changes), line)
 
 
 def filled(dtype: str, *shape: int, first: float = 0.25) -> Tensor:

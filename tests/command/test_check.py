@@ -7,9 +7,8 @@ import struct
 import unittest
 from pathlib import Path
 
-from archive import Archive, Tensor, read, tensor
-from command import (CAUSAL, FLOAT_MASK, MASKED, TEXTBOOK, CommandCase, filled, small_call,
-                     small_case)
+from archive import Archive, read, tensor
+from command import CAUSAL, FLOAT_MASK, MASKED, TEXTBOOK, CommandCase, small_call, small_case
 
 
 class BundledCases(CommandCase):
@@ -115,6 +114,11 @@ class Structure(CommandCase):
         self.assertEqual({(output["empty_rows"], output["empty_wrong"])
                           for output in report["outputs"].values()}, {(2, 0)})
 
+    def test_an_exact_zero_is_due_as_plus_zero(self) -> None:
+        case = small_case() | {"k_lengths": tensor("I32", (1,), [0])}
+        out = self.report(self.write(case), status=1)["outputs"]["out"]
+        self.assertEqual([due["hex"] for due in out["worst_by_steps"]["due"]], ["0x0p+0"] * 2)
+
     def test_an_empty_row_is_wrong(self) -> None:
         case = self.masked()
         one = struct.pack("<f", 1.0)
@@ -190,92 +194,6 @@ class OtherFiles(CommandCase):
         self.assert_refused("check", case, "--set", "casual=true", line="CAS.C5: casual: ")
         self.assert_refused("check", case, "--set", "causal", line="CAS.C5: ")
         self.assert_refused("check", case, "--set", "causal=yes", line="CAS.C7: causal: ")
-
-
-class Layouts(CommandCase):
-    """One call, written in each layout, gets one report."""
-
-    def assert_one_report(self, cases: dict[str, Archive], status: int = 0) -> None:
-        """All cases have the same outputs in their reports."""
-        reports = {layout: self.report(self.write(case | {"layout": layout}), status=status)
-                   for layout, case in cases.items()}
-        for layout, report in reports.items():
-            with self.subTest(layout=layout):
-                self.assertEqual(report["outputs"], reports["BHSD"]["outputs"])
-
-    def test_every_bundled_case(self) -> None:
-        for case in (CAUSAL, MASKED, FLOAT_MASK, TEXTBOOK):
-            with self.subTest(case=case.name):
-                self.assert_one_report(in_every_layout(read(case)))
-
-    def test_packed_sequences_are_padded_ones_with_lengths(self) -> None:
-        heads_first = small_call() | {"q": filled("F32", 2, 1, 3, 2), "k": filled("F32", 2, 1, 4, 2),
-                                      "v": filled("F32", 2, 1, 4, 1),
-                                      "out": filled("F32", 2, 1, 3, 1),
-                                      "lse": filled("F32", 2, 1, 3),
-                                      "causal": "true", "alignment": "bottom_right_actual"}
-        q_starts, k_starts = (0, 3, 4), (0, 2, 6)
-        packed = {name: packed_tokens(heads_first.tensors[name], starts) for name, starts in
-                  {"q": q_starts, "k": k_starts, "v": k_starts, "out": q_starts}.items()}
-        lse = heads_first.tensors["lse"].reshaped(2, 1, 3, 1)
-        self.assert_one_report({
-            "BHSD": heads_first | {"q_lengths": tensor("I32", (2,), [3, 1]),
-                                   "k_lengths": tensor("I64", (2,), [2, 4])},
-            "THD": heads_first | packed | {"lse": packed_tokens(lse, q_starts).reshaped(1, 4),
-                                           "cu_seqlens_q": tensor("I32", (3,), [*q_starts]),
-                                           "cu_seqlens_k": tensor("I64", (3,), [*k_starts])}},
-            status=1)  # the first query stands before the first key, and the answer there is not 0
-
-
-def packed_tokens(padded: Tensor, starts: tuple[int, ...]) -> Tensor:
-    """A tensor (B, H, S, D) as (T, H, D)."""
-    batch, heads, sequence, width = padded.shape
-    rows = padded.transposed(0, 2, 1, 3)
-    row = heads * width * padded.width
-    data = b"".join(rows.data[b * sequence * row:][:(starts[b + 1] - starts[b]) * row]
-                    for b in range(batch))
-    return Tensor(padded.dtype, (starts[-1], heads, width), data)
-
-
-def in_every_layout(case: Archive) -> dict[str, Archive]:
-    """A case of layout BHSD, in each layout."""
-    operands = {name: case.tensors[name] for name in ("q", "k", "v", "out")}
-    bshd = {name: one.transposed(0, 2, 1, 3) for name, one in operands.items()}
-    shapes = {name: one.shape for name, one in bshd.items()}
-    bsd = {name: one.reshaped(*shapes[name][:2], shapes[name][2] * shapes[name][3])
-           for name, one in bshd.items()}
-    thd = {name: one.reshaped(shapes[name][0] * shapes[name][1], *shapes[name][2:])
-           for name, one in bshd.items()}
-    heads = {f"{name}_heads": str(shapes[name][2]) for name in ("q", "k", "v")}
-    starts = {f"cu_seqlens_{name}": tensor("I32", (shapes[name][0] + 1,),
-                                           [b * shapes[name][1] for b in range(shapes[name][0] + 1)])
-              for name in ("q", "k")}
-    return {"BHSD": case, "BSHD": case | bshd, "BSD": case | bsd | heads, "THD": case | thd | starts}
-
-
-class CommandLine(CommandCase):
-    """Arguments, and where things are printed."""
-
-    def test_help_is_no_error(self) -> None:
-        for arguments in (("--help",), ("check", "--help"), ("eval", "--help"), ("demo", "--help")):
-            self.assertIn("Usage", self.attest(*arguments))
-
-    def test_unusable_arguments(self) -> None:
-        for arguments in ((), ("chek",), ("check",), ("check", CAUSAL, "--no-such-option"),
-                          ("check", CAUSAL, "--max-ulp", "-1"), ("check", CAUSAL, "--max-ulp", "x"),
-                          ("check", CAUSAL, "--max-ulp", "0.5"), ("eval", CAUSAL),
-                          ("check", CAUSAL, "--max-ulp", "99999999999999999999")):
-            with self.subTest(arguments=arguments):
-                self.assert_refused(*arguments, line="[^ ]")
-
-    def test_an_unusable_dtype(self) -> None:
-        self.assert_refused("eval", CAUSAL, "-o", "out", "--dtype", "f33", line="CAS.C7: --dtype: ")
-
-    def test_the_demo_needs_its_cases(self) -> None:
-        self.assert_refused("demo", "--cases", self.folder, line="CAS.C16: ")
-
-    def test_a_case_without_an_answer_cannot_be_checked(self) -> None:
-        self.assert_refused("check", self.write(small_call()), line="CAS.C8: ")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import unittest
 from pathlib import Path
 
 from archive import DTYPES, Archive, Tensor, read, tensor
-from command import CAUSAL, FLOAT_MASK, MASKED, TEXTBOOK, CommandCase, filled, small_call, small_case
+from command import (CAUSAL, FLOAT_MASK, MASKED, TEXTBOOK, CommandCase, filled, small_call,
+                     small_case)
 
 STAGES = ("lse", "out", "scores", "weights")
 
 
 def rich_call() -> Archive:
-    """A call with a hidden key, a blind query, a bias, a softcap and a sink; scores in their last stage."""
+    """A call with a hidden key, a blind query, a bias, a softcap, and a sink for one head."""
     visible = [True, False, True, False, False, False]
     return small_call(softcap="1.5") | {"visible": tensor("BOOL", (2, 3), visible),
                                         "bias": filled("F32", 2, 1, 3, first=-0.75),
@@ -46,6 +47,19 @@ class RoundTrip(CommandCase):
             self.assertIn(largest, answers.tensors["scores"].data)
             self.attest("check", call, "--result", "evaluated.safetensors", "--max-ulp", "0")
 
+    def test_a_wide_enclosure_is_made_narrower(self) -> None:
+        """At 128 bits all that is known of this output, 1, is that it may be anything."""
+        call = self.write(small_call() | {"q": tensor("F32", (1, 1, 1, 2), [2.0 ** 70, 0]),
+                                          "k": tensor("F32", (1, 1, 2, 2), [2.0 ** 70, 0] * 2),
+                                          "v": tensor("F32", (1, 1, 2, 1), [3, -1])})
+        one = {"f64": bytes.fromhex("000000000000f03f"), "f32": bytes.fromhex("0000803f"),
+               "f16": bytes.fromhex("003c"), "bf16": bytes.fromhex("803f"),
+               "f8e4m3": b"\x38", "f8e5m2": b"\x3c"}
+        for dtype in DTYPES:
+            with self.subTest(dtype=dtype):
+                out = self.evaluated(call, "--dtype", dtype).tensors["out"]
+                self.assertEqual(out.data, one[dtype])
+
     def test_the_last_bit_of_any_element_counts(self) -> None:
         case = rich_call()
         call = self.write(case)
@@ -62,8 +76,9 @@ class RoundTrip(CommandCase):
         starts = {f"cu_seqlens_{name}": tensor("I32", (3,), [0, 1, 3]) for name in ("q", "k")}
         packed = small_call(layout="THD") | starts | {
             name: filled("F32", 3, 1, 2) for name in ("q", "k", "v")}
-        shapes = {name: one.shape for name, one in self.evaluated(self.write(packed)).tensors.items()}
-        self.assertEqual(shapes, {"out": (3, 1, 2), "lse": (1, 3)})
+        answers = self.evaluated(self.write(packed)).tensors
+        self.assertEqual({name: one.shape for name, one in answers.items()},
+                         {"out": (3, 1, 2), "lse": (1, 3)})
         self.assert_refused("eval", "case.safetensors", "-o", "stages", "--stages", line="CAS.C8: ")
         self.assertFalse((self.folder / "stages").exists())
 
@@ -73,8 +88,10 @@ class RoundTrip(CommandCase):
                          {"lse": "F32", "out": "F32"})
 
     def test_empty_calls(self) -> None:
-        shapes = {"no batch": ((0, 2, 2, 2), (0, 1, 3, 2)), "no query": ((1, 2, 0, 2), (1, 1, 3, 2)),
-                  "no key": ((1, 2, 2, 2), (1, 1, 0, 2)), "no head": ((1, 0, 2, 2), (1, 0, 3, 2))}
+        shapes = {"no batch": ((0, 2, 2, 2), (0, 1, 3, 2)),
+                  "no query": ((1, 2, 0, 2), (1, 1, 3, 2)),
+                  "no key": ((1, 2, 2, 2), (1, 1, 0, 2)),
+                  "no head": ((1, 0, 2, 2), (1, 0, 3, 2))}
         for name, (queries, keys) in shapes.items():
             with self.subTest(name):
                 case = self.write(small_call() | {"q": filled("F32", *queries),
@@ -152,15 +169,25 @@ class CannotAnswer(CommandCase):
         """A small file of packed tokens, all in one sequence of many, that is large once padded."""
         starts = tensor("I32", (sequences + 1,), [0] + [tokens] * sequences)
         operand = Tensor("F8_E4M3", (tokens, 1, 1), bytes(tokens))
-        return self.write(small_call(layout="THD") | {
-            "q": operand, "k": operand, "v": operand, "cu_seqlens_q": starts, "cu_seqlens_k": starts})
+        return self.write(small_call(layout="THD") | dict.fromkeys("qkv", operand)
+                          | dict.fromkeys(("cu_seqlens_q", "cu_seqlens_k"), starts))
 
-    def assert_no_answer(self, case: Path, line: str, **options: object) -> None:
+    def assert_no_answer(self, case: Path, line: str, dtype: str = "f32",
+                         **options: object) -> None:
         """Status 3, one line, nothing written."""
-        run = self.run_attest("eval", case, "-o", "out", **options)
+        run = self.run_attest("eval", case, "-o", "out", "--dtype", dtype, **options)
         self.assertEqual((run.returncode, run.stdout), (3, ""), run.stderr)
         self.assertRegex(run.stderr, rf"\Aattest: [^\n]*{line}[^\n]*\n\Z")
         self.assertFalse((self.folder / "out").exists())
+
+    def test_an_element_is_not_resolved_at_the_cap(self) -> None:
+        """An irrational logit near 2^4095 is not known to within 1 at 4096 bits."""
+        huge = tensor("F64", (1,), [1.7e308])
+        keys = tensor("F64", (1, 1, 2, 2), [1.7e308, 0] * 2)
+        case = self.write(small_call() | {"q": tensor("F64", (1, 1, 1, 2), [1.7e308, 0]), "k": keys,
+                                          "v": tensor("F64", (1, 1, 2, 1), [1, 3]),
+                                          "descale_q": huge, "descale_k": huge})
+        self.assert_no_answer(case, "ENC.D3: out", dtype="f64")
 
     def test_padding_would_be_too_large(self) -> None:
         self.assert_no_answer(self.padded(2 ** 15, 2 ** 14), "too large")

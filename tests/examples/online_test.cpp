@@ -12,7 +12,7 @@ namespace {
 void expect_block(const Block<Enclosure>& block, const Enclosure& shift, int sum_numerator, int sum_denominator,
                   int weighted) {
   const Enclosure factor = exp(Enclosure(*block.shift - shift));
-  expect_is(*block.shift, shift);
+  expect_is(block.shift, shift);
   expect_is(factor * block.sum, ratio(sum_numerator, sum_denominator));
   expect_is(factor * block.weighted(0), Enclosure(weighted));
 }
@@ -29,8 +29,8 @@ EXAMPLE(ONL_E1, two_blocks_by_hand) {
   for (const Block<Enclosure>& row :
        {merge(first, second), stream(row_of(logits), values, {2, 1}), block_of(row_of(logits), values)}) {
     expect_is(finish(row).output(0), Enclosure(3));
-    expect_is(*finish(row).lse, ln(6));
-    expect_prints(*finish(row).lse, 1.7917594692280550);
+    expect_is(finish(row).lse, ln(6));
+    expect_prints(finish(row).lse, 1.7917594692280550);
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz corpora: small files of every form, valid ones and nearly valid ones.
+"""Writes the seeds of the fuzz corpora: small files of every form, valid and nearly valid.
 
     python3 make_corpus.py          writes corpus/TARGET/NAME beside this script
 """
@@ -81,7 +81,7 @@ def varint(n: int) -> bytes:
 
 
 def message(*fields: tuple[int, int | float | str | bytes]) -> bytes:
-    """Fields (number, value): integers as varints, floats in four bytes, the rest with its length."""
+    """Fields (number, value): integers as varints, floats in four bytes, others with a length."""
     parts = []
     for number, value in fields:
         if isinstance(value, int):

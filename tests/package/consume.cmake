@@ -5,7 +5,7 @@ function(step)
 endfunction()
 
 file(REMOVE_RECURSE ${work})
-step(${CMAKE_COMMAND} --install ${build} --prefix ${work}/prefix)
+step(${CMAKE_COMMAND} --install ${build} --prefix ${work}/prefix OUTPUT_QUIET)
 step(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G ${generator}
      -D CMAKE_PREFIX_PATH=${work}/prefix -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_FLAGS=${flags}
      -D CMAKE_BUILD_TYPE=Debug -D CMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY=ON)

@@ -20,7 +20,8 @@ Attended<Enclosure> enclosed(const Problem& problem) {
   return with_precision(property_bits + 64, [&] { return attention<Enclosure>(problem); });
 }
 
-void rows_meet(const Problem& a, const Problem& b) {
+/// The same result, the weights in the same order or, where b has its keys reversed, in the opposite one.
+void rows_meet(const Problem& a, const Problem& b, bool reversed_keys = false) {
   const Attended<Enclosure> x = enclosed(a);
   const Attended<Enclosure> y = enclosed(b);
   RC_ASSERT(x.rows.size() == y.rows.size());
@@ -28,6 +29,9 @@ void rows_meet(const Problem& a, const Problem& b) {
     RC_ASSERT(is_narrow(x.rows[r].output) && is_narrow(y.rows[r].output));
     RC_ASSERT(meet(x.rows[r].output, y.rows[r].output));
     RC_ASSERT(meet(x.rows[r].lse, y.rows[r].lse));
+    Vector<Enclosure> weights = y.rows[r].weights;
+    if (reversed_keys) std::reverse(weights.begin(), weights.end());
+    RC_ASSERT(meet(x.rows[r].weights, weights));
   }
 }
 
@@ -54,13 +58,13 @@ Problem with_reversed_keys(const Problem& problem) {
 }
 
 PROPERTY(ATT_P5, permuting_keys_changes_nothing) {
-  const Problem problem = *calls();
+  const Problem problem = *calls({.alibi = false});  // slopes count positions of keys
   classify(problem);
-  rows_meet(problem, with_reversed_keys(problem));
+  rows_meet(problem, with_reversed_keys(problem), true);
 }
 
 PROPERTY(ATT_P7, output_lies_in_the_hull_of_visible_values) {
-  const Problem problem = *calls({.dropout = false});
+  const Problem problem = *calls({.dropout = false, .descale = false});
   classify(problem);
   const Extents n = extents(problem.inputs);
   const Attended<Enclosure> all = enclosed(problem);
@@ -82,7 +86,7 @@ PROPERTY(ATT_P7, output_lies_in_the_hull_of_visible_values) {
 }
 
 PROPERTY(ATT_P8, quotient_equals_weights_times_values) {
-  const Problem problem = *calls({.dropout = false});
+  const Problem problem = *calls({.dropout = false, .descale = false});
   classify(problem);
   const Extents n = extents(problem.inputs);
   const Attended<Enclosure> all = enclosed(problem);
@@ -127,7 +131,8 @@ PROPERTY(ATT_P10, dropout_is_unbiased) {
 }
 
 PROPERTY(ATT_P12, zero_scale_is_the_mean_and_negative_scale_negates_queries) {
-  Problem problem = *calls({.bias = false, .softcap = false, .sink = false, .dropout = false});
+  Problem problem =
+      *calls({.bias = false, .softcap = false, .sink = false, .dropout = false, .alibi = false, .descale = false});
   problem.call.scale = 0.0;
   const Extents n = extents(problem.inputs);
   const Attended<Enclosure> zero = enclosed(problem);
@@ -162,8 +167,10 @@ void is_within_its_bounds(const Problem& problem, Format format) {
           const AttendedRow<T>& row = computed.at(b, h, i);
           for (std::size_t c = 0; c < n.value_width; ++c)
             RC_ASSERT(within(row.output(c), exact.output(c), bounds.output[c]));
-          for (std::size_t k = 0; k < row.keys.size(); ++k)
+          for (std::size_t k = 0; k < row.keys.size(); ++k) {
+            RC_ASSERT(within(row.logits(k), exact.logits(k), logit_bound(head, i, row.keys[k], float_model(format))));
             RC_ASSERT(within(row.weights(k), exact.weights(k), bounds.weights[k]));
+          }
           RC_ASSERT(row.lse.has_value() == exact.lse.has_value());
           if (row.lse) RC_ASSERT(within(*row.lse, *exact.lse, bounds.lse));
         }
@@ -173,7 +180,7 @@ void is_within_its_bounds(const Problem& problem, Format format) {
 }
 
 PROPERTY(ATT_P13, every_output_is_within_its_bound) {
-  const Problem problem = *calls({.dropout = false});
+  const Problem problem = *calls({.dropout = false, .alibi = false});
   classify(problem);
   is_within_its_bounds<double>(problem, Format::f64);
   is_within_its_bounds<float>(problem, Format::f32);
@@ -193,6 +200,32 @@ PROPERTY(ATT_P17, softcap_is_bounded_and_monotone) {
     const bool ordered = low < high ? saturated || upper_end(a) < lower_end(b) : meet(a, b);
     RC_ASSERT(ordered);
     RC_ASSERT(meet(softcap(Enclosure(-low), Enclosure(cap)), Enclosure(-a)));
+  });
+}
+
+/// The three places, said once more from score and softcap.
+Enclosure logit_by_place(const Head<Enclosure>& head, std::size_t i, std::size_t j) {
+  const Enclosure x = score(row_of(head.queries, i), row_of(head.keys, j), head.scale);
+  const Enclosure b = head.bias ? (*head.bias)(i, j) : Enclosure(0);
+  const auto cap = [&](const Enclosure& s) { return head.softcap ? softcap(s, *head.softcap) : s; };
+  if (head.bias_position == BiasPosition::inside_scale) return cap(Enclosure(x + head.bias_scale * b));
+  return head.bias_position == BiasPosition::before_softcap ? cap(Enclosure(x + b)) : Enclosure(cap(x) + b);
+}
+
+PROPERTY(ATT_P19, the_bias_joins_at_its_one_place) {
+  const Problem problem = *calls();
+  classify(problem);
+  const Extents n = extents(problem.inputs);
+  with_precision(property_bits + 64, [&] {
+    for (std::size_t h = 0; n.batch > 0 && h < n.q_heads; ++h) {
+      const Head<Enclosure> head = head_of<Enclosure>(problem, 0, h, all_indices(n.queries));
+      for (std::size_t i = 0; i < n.queries; ++i) {
+        const AttendedRow<Enclosure> row = attend_row(head, i);
+        for (std::size_t k = 0; k < row.keys.size(); ++k) {
+          RC_ASSERT(meet(row.logits(k), logit_by_place(head, i, row.keys[k])));
+        }
+      }
+    }
   });
 }
 

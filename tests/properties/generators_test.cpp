@@ -15,9 +15,10 @@ TEST(generators, rare_classes_are_common) {
     const Problem problem = gen(rc::Random(static_cast<std::uint64_t>(n)), 50).value();
     for (const std::string& name : classes_of(problem)) ++count[name];
   }
-  for (const char* name : {"empty row", "one visible key", "tie", "huge score", "tiny score", "mixed signs",
-                           "more queries than keys", "more keys than queries", "grouped heads",
-                           "key and value heads differ", "odd width", "sink", "bias", "softcap", "dropout"}) {
+  for (const char* name :
+       {"empty row", "one visible key", "tie", "huge score", "tiny score", "mixed signs", "more queries than keys",
+        "more keys than queries", "grouped heads", "key and value heads differ", "odd width", "sink", "bias", "softcap",
+        "dropout", "alibi", "descale"}) {
     EXPECT_GE(count[name], draws / 20) << name;
   }
   for (const char* name : {"no keys", "no queries", "no batch", "empty row with a sink"}) {

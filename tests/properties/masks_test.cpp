@@ -27,7 +27,8 @@ PROPERTY(MSK_P2, mask_converters_agree) {
   for (std::size_t j = 0; j < m; ++j) {
     hidden(0, 0, 0, j) = !visible(0, 0, 0, j);
     ones(0, 0, 0, j) = visible(0, 0, 0, j) ? 1 : 0;
-    additive(0, 0, 0, j) = visible(0, 0, 0, j) ? -1e30 : -std::numeric_limits<double>::infinity();
+    const double finite = *rc::gen::element(0.0, -1e30, 1e30);
+    additive(0, 0, 0, j) = visible(0, 0, 0, j) ? finite : -std::numeric_limits<double>::infinity();
   }
   RC_CLASSIFY(std::ranges::count(draw, true) == 0, "all hidden");
   RC_ASSERT(visible_from_hidden(hidden) == visible);
@@ -76,7 +77,11 @@ PROPERTY(MSK_P5, a_hidden_bias_is_a_hidden_key) {
   std::ranges::transform(draw, bias.begin(), [](bool v) { return v ? 0.0 : -std::numeric_limits<double>::infinity(); });
   biased.inputs.bias = bias;
   biased.inputs.visible = std::nullopt;
+  biased.call.bias_position =
+      *rc::gen::element(BiasPosition::inside_scale, BiasPosition::before_softcap, BiasPosition::after_softcap);
   masked.inputs.visible = visible;
+  masked.inputs.bias = xt::zeros<double>(visible.shape());
+  masked.call.bias_position = biased.call.bias_position;
   const Attended<double> with_bias = attention<double>(biased);
   const Attended<double> with_mask = attention<double>(masked);
   for (std::size_t r = 0; r < with_mask.rows.size(); ++r) {

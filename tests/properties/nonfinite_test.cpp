@@ -52,7 +52,7 @@ Due due(const Head<double>& head, std::size_t i) {
   for (std::size_t c = 0; c < result.out_kind.size(); ++c) {
     double sum = 0;
     for (std::size_t n = 0; n < keys.size(); ++n) sum += weight[n] * head.values(keys[n], c);
-    result.out_kind[c] = std::isfinite(sum) ? 0.0 : sum;
+    result.out_kind[c] = std::isfinite(sum) ? 0.0 : sum * head.output_scale;
   }
   return result;
 }
@@ -82,8 +82,13 @@ PROPERTY(ATT_P16, non_finite_visible_inputs_follow_the_rule_table) {
         if (!empty && (head.sink_in_lse || !head.sink)) RC_ASSERT(same_kind(lse, rule.lse_kind));
         for (std::size_t j = 0; j < n.keys; ++j) {
           const double w = certified.at("weights").elements[row * n.keys + j].lower;
-          if (!head.visible(i, j)) RC_ASSERT(w == 0);
-          if (head.visible(i, j) && std::isnan(rule.lse_kind)) RC_ASSERT(std::isnan(w));
+          if (!head.visible(i, j)) {
+            RC_ASSERT(w == 0);
+          } else if (rule.lse_kind != 0) {
+            RC_ASSERT(std::isnan(w));
+          } else {
+            RC_ASSERT((w == 0) == (capped_score(head, i, j) == -inf));
+          }
         }
       }
     }

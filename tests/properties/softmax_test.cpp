@@ -98,9 +98,12 @@ PROPERTY(SMX_P5, result_is_independent_of_the_shift) {
 PROPERTY(SMX_P6, weights_lie_between_zero_and_one) {
   const MaskedRow row = *masked_rows();
   with_precision(property_bits, [&] {
-    for (const Enclosure& w : masked_softmax(row_of(row.scores_in<Enclosure>()), row.visible_row())) {
-      RC_ASSERT(is_narrow(w));
-      RC_ASSERT(upper_end(w) >= 0 && lower_end(w) <= 1);
+    const Vector<Enclosure> weights = masked_softmax(row_of(row.scores_in<Enclosure>()), row.visible_row());
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      RC_ASSERT(is_narrow(weights(j)));
+      const bool due = row.visible[j] ? lower_end(weights(j)) > 0 : upper_end(weights(j)) == 0;
+      RC_ASSERT(due);
+      RC_ASSERT(lower_end(weights(j)) <= 1);
     }
   });
   for (const double w : masked_softmax(row_of(row.scores_in<double>()), row.visible_row())) RC_ASSERT(w >= 0 && w <= 1);
@@ -117,6 +120,10 @@ PROPERTY(SMX_P7, sink_takes_exactly_its_share) {
     const Vector<Enclosure> joined = append(row_of(s), Enclosure(sink));
     const Enclosure share = exp(Enclosure(Enclosure(sink) - *log_sum_exp(row_of(joined))));
     RC_ASSERT(meet(sum, Enclosure(Enclosure(1) - share)));
+    const Vector<Enclosure> without = softmax(row_of(s));
+    for (std::size_t j = 0; j < s.size(); ++j) {
+      RC_ASSERT(meet(weights(j), Enclosure((Enclosure(1) - share) * without(j))));
+    }
     RC_ASSERT(lower_end(Enclosure(Enclosure(1) - sum)) > 0 || upper_end(share) < 0x1p-80);
   });
 }

@@ -27,9 +27,10 @@ inline Tensor<double> tensor_of(const Shape& shape, std::initializer_list<double
 }
 
 /// The result encloses a real number that the closed form encloses too, and both do so narrowly.
-inline void expect_is(const Enclosure& result, const Enclosure& closed_form) {
-  EXPECT_TRUE(meet(result, closed_form)) << result << " is not " << closed_form;
-  EXPECT_TRUE(is_narrow(result) && is_narrow(closed_form)) << result;
+inline void expect_is(const std::optional<Enclosure>& result, const Enclosure& closed_form) {
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(meet(*result, closed_form)) << *result << " is not " << closed_form;
+  EXPECT_TRUE(is_narrow(*result) && is_narrow(closed_form)) << *result;
 }
 
 inline void expect_are(const Vector<Enclosure>& results, std::initializer_list<Enclosure> closed_forms) {
@@ -38,8 +39,9 @@ inline void expect_are(const Vector<Enclosure>& results, std::initializer_list<E
 }
 
 /// The decimal number is, as a binary64, the correct rounding of the result.
-inline void expect_prints(const Enclosure& result, double decimal) {
-  const Candidates candidates = round_enclosure(Format::f64, result, Overflow::standard);
+inline void expect_prints(const std::optional<Enclosure>& result, double decimal) {
+  ASSERT_TRUE(result.has_value());
+  const Candidates candidates = round_enclosure(Format::f64, *result, Overflow::standard);
   EXPECT_EQ(candidates.lower, decimal);
   EXPECT_EQ(candidates.upper, decimal);
 }

@@ -28,11 +28,11 @@ bool same_bits(const std::optional<T>& a, const std::optional<T>& b) {
   return a.has_value() == b.has_value() && (!a || same_bits(*a, *b));
 }
 
-/// The same answers: which keys are visible, weights, log-sum-exp and output.
+/// The same result: which keys are visible, their logits and weights, log-sum-exp and output.
 template <class T>
 bool same_bits(const AttendedRow<T>& a, const AttendedRow<T>& b) {
-  return a.keys == b.keys && same_bits(a.weights, b.weights) && same_bits(a.lse, b.lse) &&
-         same_bits(a.output, b.output);
+  return a.keys == b.keys && same_bits(a.logits, b.logits) && same_bits(a.weights, b.weights) &&
+         same_bits(a.lse, b.lse) && same_bits(a.output, b.output);
 }
 
 inline bool meet(const Vector<Enclosure>& a, const Vector<Enclosure>& b) {

@@ -87,9 +87,10 @@ void add_masks(Problem& p) {
   }
   p.inputs.past = extent(0, static_cast<int>(n.keys));
   p.call.causal = one_in(2);
-  if (one_in(3)) p.call.window_left = *between(0, 3);
-  if (one_in(4)) p.call.window_right = *between(0, 3);
   if (one_in(2)) p.call.window_counts = WindowCounts::self_too;
+  const int least = p.call.window_counts == WindowCounts::self_too ? 1 : 0;
+  if (one_in(3)) p.call.window_left = *between(least, 3);
+  if (one_in(4)) p.call.window_right = *between(least, 3);
   if (one_in(4)) p.inputs.k_lengths = lengths(n.batch, n.keys);
   if (one_in(6)) p.inputs.q_lengths = lengths(n.batch, n.queries);
   if (one_in(6)) p.inputs.prefix_lengths = lengths(n.batch, n.keys);
@@ -118,6 +119,19 @@ void add_dropout(Problem& p) {
   p.inputs.kept = booleans({n.batch, n.q_heads, n.queries, n.keys}, 2);
 }
 
+/// Factors for one or every batch entry and `groups` groups of heads.
+Matrix<double> factors(std::size_t batch, std::size_t groups) {
+  const std::size_t rows = one_in(2) ? 1 : batch;
+  return tabulate(rows, groups, [](std::size_t, std::size_t) { return *rc::gen::element(0.5, 1.0, 2.0, -1.0, 0.25); });
+}
+
+void add_descale(Problem& p) {
+  const Extents n = extents(p.inputs);
+  if (one_in(2)) p.inputs.descale_q = factors(n.batch, one_in(2) ? n.q_heads : 1);
+  if (one_in(2)) p.inputs.descale_k = factors(n.batch, one_in(2) ? n.k_heads : 1);
+  p.inputs.descale_v = factors(n.batch, one_in(2) ? n.v_heads : 1);
+}
+
 }  // namespace
 
 rc::Gen<Problem> calls(const CallSpace& space) {
@@ -135,12 +149,24 @@ rc::Gen<Problem> calls(const CallSpace& space) {
       std::ranges::copy(dyadics(p.inputs.sink->size(), -2), p.inputs.sink->begin());
     }
     if (space.dropout && one_in(4)) add_dropout(p);
+    if (space.descale && one_in(6)) add_descale(p);
+    if (space.alibi && one_in(6)) {
+      p.inputs.alibi_slopes = factors(extents(p.inputs).batch, extents(p.inputs).q_heads);
+      p.call.alibi_form = *rc::gen::element(AlibiForm::distance, AlibiForm::signed_);
+    }
     return p;
   });
 }
 
 rc::Gen<Problem> plain_calls() {
-  return calls({.bias = false, .softcap = false, .sink = false, .masks = false, .dropout = false, .degenerate = false});
+  return calls({.bias = false,
+                .softcap = false,
+                .sink = false,
+                .masks = false,
+                .dropout = false,
+                .alibi = false,
+                .descale = false,
+                .degenerate = false});
 }
 
 rc::Gen<std::vector<double>> rows(std::size_t m) {
@@ -205,6 +231,8 @@ std::vector<std::string> classes_of(const Problem& problem) {
   if (problem.inputs.bias) classes.insert("bias");
   if (problem.call.softcap) classes.insert("softcap");
   if (problem.call.dropout) classes.insert("dropout");
+  if (problem.inputs.alibi_slopes) classes.insert("alibi");
+  if (problem.inputs.descale_v) classes.insert("descale");
   for (const AttendedRow<double>& row : attention<double>(problem).rows) {
     classify_row(classes, row, problem.inputs.sink.has_value());
   }

@@ -26,6 +26,8 @@ struct CallSpace {
   bool sink = true;
   bool masks = true;
   bool dropout = true;
+  bool alibi = true;
+  bool descale = true;
   bool degenerate = true;  ///< extents of 0
 };
 

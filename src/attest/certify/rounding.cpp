@@ -6,9 +6,9 @@ namespace attest {
 
 namespace {
 
-/// f8e4m3 overflows to NaN; seen from the largest number, that NaN is the next value.
+/// f8e4m3 overflows to NaN; seen from the largest number, the NaN of its sign is the next value.
 bool overflow_boundary(Format format, double number, double other) {
-  return std::isnan(other) && std::fabs(number) == parameters(format).largest;
+  return std::isnan(other) && number == std::copysign(parameters(format).largest, other);
 }
 
 }  // namespace
@@ -28,7 +28,9 @@ Candidates round_value(Format format, const Value& x, Overflow rule) {
 
 Status status_of(Format format, const Candidates& element) {
   const auto [lower, upper] = element;
-  if (std::isnan(lower) && std::isnan(upper)) return Status::decided;
+  if (std::isnan(lower) && std::isnan(upper)) {  // two signs: one end overflowed each way
+    return std::signbit(lower) == std::signbit(upper) ? Status::decided : Status::unresolved;
+  }
   if (std::isnan(lower) || std::isnan(upper)) {
     const bool edge = overflow_boundary(format, lower, upper) || overflow_boundary(format, upper, lower);
     return edge ? Status::undecided : Status::unresolved;

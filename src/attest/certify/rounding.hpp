@@ -17,8 +17,8 @@ struct Candidates {
   double upper;
 };
 
-/// ENC.D1  round_enclosure([a, b]) = (round_to(a), round_to(b)), each end rounded once, straight from its own
-/// Rounding is monotone (FMT.P3), so the rounding of every point of [a, b] lies between the two (ENC.P1). Throws
+/// ENC.D1  round_enclosure([a, b]) = (round_to(a), round_to(b)), each end rounded once, straight from its own many
+/// bits. Rounding is monotone (FMT.P3), so the rounding of every point of [a, b] lies between the two (ENC.P1). Throws
 /// CannotAnswer if an end point is NaN: finite operands never make one.
 Candidates round_enclosure(Format format, const Enclosure& x, Overflow rule);
 

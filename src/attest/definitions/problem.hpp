@@ -44,7 +44,7 @@ struct Problem {
 
 Extents extents(const Inputs& inputs);
 
-/// Refuses, with the constraint's id, a problem that violates ATT.C1 to ATT.C10, MSK.C1, MSK.C3, SHP.C3. Everything
+/// Refuses, with the constraint's id, a problem that violates ATT.C1 to ATT.C11, MSK.C3 to MSK.C5, SHP.C3. Everything
 /// above the door may rely on them.
 void check(const Problem& problem);
 

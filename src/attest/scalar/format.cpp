@@ -48,7 +48,7 @@ double nearest_multiple(const Point& x, int step) {
 
 double overflowed(const FormatParameters& f, double sign, Overflow rule) {
   if (rule == Overflow::saturate) return std::copysign(f.largest, sign);
-  return f.has_infinity ? std::copysign(infinity, sign) : nan;
+  return std::copysign(f.has_infinity ? infinity : nan, sign);
 }
 
 template <class Real>

@@ -44,7 +44,7 @@ constexpr double unit_roundoff(Format format) {
 }
 
 /// FMT.D6  What becomes of a value beyond the largest: infinity where the format has one and NaN where it has not
-/// (standard), or the largest finite number of its sign (saturate).
+/// (standard), or the largest finite number (saturate), each with the value's sign.
 enum class Overflow { standard, saturate };
 
 /// FMT.D2  decode(code): the value that the low `bits` bits of the code stand for.

@@ -1,9 +1,11 @@
 /// Two equal keys share a query's weight, so the output is the mean of their values: exactly 2, in every arithmetic.
 
+#include <algorithm>
 #include <attest/certify/certify.hpp>
 #include <attest/definitions/attention.hpp>
 #include <attest/files/case.hpp>
 #include <cstdio>
+#include <initializer_list>
 
 namespace {
 
@@ -14,11 +16,18 @@ bool one_query() {
   return attest::compute(attest::row_of(query), keys, values)(0) == 2.0;
 }
 
+/// Numbers along the sequence of a tensor (1, 1, n, 1).
+attest::Tensor<double> sequence(std::initializer_list<double> numbers) {
+  attest::Tensor<double> tensor = attest::Tensor<double>::from_shape({1, 1, numbers.size(), 1});
+  std::copy(numbers.begin(), numbers.end(), tensor.begin());
+  return tensor;
+}
+
 attest::Problem two_keys() {
   attest::Problem problem;
-  problem.inputs.q = attest::Tensor<double>{{{{1.0}}}};
-  problem.inputs.k = attest::Tensor<double>{{{{3.0}, {3.0}}}};
-  problem.inputs.v = attest::Tensor<double>{{{{1.0}, {3.0}}}};
+  problem.inputs.q = sequence({1.0});
+  problem.inputs.k = sequence({3.0, 3.0});
+  problem.inputs.v = sequence({1.0, 3.0});
   return problem;
 }
 

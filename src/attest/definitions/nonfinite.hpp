@@ -1,7 +1,7 @@
 #pragma once
-/// Chapter 05 (ATT): what infinities and NaN among the visible inputs result in. The rules follow from evaluating the
-/// definitions in the extended reals, where 0 * inf, inf - inf, 0/0 and inf/inf are NaN. They are resolved before any
-/// arithmetic, so enclosures see finite numbers only. Hidden inputs take no part whatever they are.
+/// Chapter 05 (ATT): what infinities and NaN among the visible inputs result in. The rules are those of the
+/// extended reals, where 0 * inf, inf - inf, 0/0 and inf/inf are NaN; chapter 05 says where they choose. They are
+/// resolved before any arithmetic, so enclosures see finite numbers only. Hidden inputs take no part whatever they are.
 
 #include "attest/definitions/heads.hpp"
 

@@ -56,6 +56,9 @@ void set_exact(Element& element, const Value& value) {
 Element element_of(const CertifiedTensor& tensor, const Measured& measured) {
   const Candidates candidates = round_value(tensor.format, measured.value, tensor.overflow);
   Element element{candidates.lower, candidates.upper, 0, 0, measured.unit * unit_roundoff(tensor.format)};
+  const bool zero = element.lower == 0 && element.upper == 0;
+  const bool both_signs = std::signbit(element.lower) != std::signbit(element.upper);
+  if (zero && both_signs) element.lower = element.upper = 0.0;  // MPFI's [0, 0] is [+0, -0]; an exact zero is +0
   set_exact(element, measured.value);
   return element;
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "attest/cli/commands.hpp"
+#include "attest/conventions/text.hpp"
 #include "attest/scalar/error.hpp"
 
 namespace {
@@ -13,6 +14,16 @@ using namespace attest;
 
 constexpr int unusable_input = 2;
 constexpr int cannot_answer = 3;
+
+/// The message on one line of its own, whatever a file or a path has put into it.
+void complain(std::string_view message) {
+  std::string line;
+  for (const char c : message) {
+    const bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    line += printable ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  fmt::print(stderr, "attest: {}\n", line);
+}
 
 /// KEY=VALUE as a setting of the call record.
 Setting parse_setting(const std::string& text) {
@@ -27,16 +38,23 @@ std::vector<Setting> parse_settings(const std::vector<std::string>& texts) {
   return settings;
 }
 
+/// N of --max-ulp: a decimal integer and nothing else, lest a slip accepts more than was meant.
+std::optional<std::uint64_t> parse_limit(const std::string& text, bool given) {
+  if (!given) return std::nullopt;
+  const std::optional<std::int64_t> limit = integer_from(text);
+  require(limit && *limit >= 0, "CAS.C7", "--max-ulp: an integer in 0..2^53, got \"{}\"", text);
+  return static_cast<std::uint64_t>(*limit);
+}
+
 void add_check(CLI::App& app, std::function<int()>& chosen) {
   auto options = std::make_shared<CheckOptions>();
   auto sets = std::make_shared<std::vector<std::string>>();
+  auto limit_text = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("check", "Compare an implementation's answers with the certified ones");
   command->add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
   command->add_option("--result", options->result_path, "take the answers from this safetensors file instead");
-  command
-      ->add_option("--max-ulp", options->max_ulp,
-                   "accept answers within N representable steps; without it only structure is judged")
-      ->check(CLI::NonNegativeNumber);
+  const CLI::Option* limit = command->add_option(
+      "--max-ulp", *limit_text, "accept answers within N representable steps; without it only structure is judged");
   command->add_flag("--json", options->json, "a report for machines (spec/report.schema.json)");
   command->add_option("--dump-worst", options->dump_worst,
                       "write the query row that is farthest off as a case of its own");
@@ -46,6 +64,7 @@ void add_check(CLI::App& app, std::function<int()>& chosen) {
   command->callback([=, &chosen] {
     chosen = [=] {
       options->overrides = parse_settings(*sets);
+      options->max_ulp = parse_limit(*limit_text, limit->count() > 0);
       return run_check(*options);
     };
   });
@@ -88,7 +107,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "attest: {}\n", error.what());
+    complain(error.what());
     return unusable_input;
   }
   return chosen();
@@ -98,15 +117,16 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    if (std::fflush(stdout) == 0) return status;
+    complain("cannot answer: the report could not be written to standard output");
   } catch (const attest::Refused& error) {
-    fmt::print(stderr, "attest: {}\n", error.what());
+    complain(error.what());
     return unusable_input;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "attest: not enough memory for this case\n");
-    return cannot_answer;
+    complain("cannot answer: not enough memory for this case");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "attest: cannot answer: {}\n", error.what());
-    return cannot_answer;
+    complain(fmt::format("cannot answer: {}", error.what()));
   }
+  return cannot_answer;
 }

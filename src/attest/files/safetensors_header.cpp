@@ -134,6 +134,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
 SafetensorsHeader parse_safetensors_header(std::string_view text) {
   require(text.starts_with('{'), "CAS.C2", "header: a JSON object, which begins with a brace");
+  // the parser takes a zero byte for the end of its input, and would not see what follows
+  require(text.find('\0') == std::string_view::npos, "CAS.C2", "header: JSON text without zero bytes");
   HeaderReader reader;
   nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
   return std::move(reader.header);

@@ -1,6 +1,5 @@
 /// Chapter 02: the examples.
 
-#include "attest/scalar/native.hpp"
 #include "attest/tensor/matmul.hpp"
 #include "support/spec_tests.hpp"
 

@@ -39,54 +39,46 @@ std::vector<Setting> parse_settings(const std::vector<std::string>& texts) {
 }
 
 /// N of --max-ulp: a decimal integer and nothing else, lest a slip accepts more than was meant.
-std::optional<std::uint64_t> parse_limit(const std::string& text, bool given) {
-  if (!given) return std::nullopt;
+std::uint64_t parse_limit(const std::string& text) {
   const std::optional<std::int64_t> limit = integer_from(text);
   require(limit && *limit >= 0, "CAS.C7", "--max-ulp: an integer in 0..2^53, got \"{}\"", text);
   return static_cast<std::uint64_t>(*limit);
 }
 
+/// What every command that reads a case takes: the case, and keys of its record.
+template <class Options>
+void add_case(CLI::App& command, const std::shared_ptr<Options>& options) {
+  command.add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--set", [=](const std::vector<std::string>& texts) { options->overrides = parse_settings(texts); },
+          "override a key of the call record, KEY=VALUE; may be repeated")
+      ->expected(1)
+      ->take_all();
+}
+
 void add_check(CLI::App& app, std::function<int()>& chosen) {
   auto options = std::make_shared<CheckOptions>();
-  auto sets = std::make_shared<std::vector<std::string>>();
-  auto limit_text = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("check", "Compare an implementation's answers with the certified ones");
-  command->add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  add_case(*command, options);
   command->add_option("--result", options->result_path, "take the answers from this safetensors file instead");
-  const CLI::Option* limit = command->add_option(
-      "--max-ulp", *limit_text, "accept answers within N representable steps; without it only structure is judged");
+  command->add_option_function<std::string>(
+      "--max-ulp", [=](const std::string& text) { options->max_ulp = parse_limit(text); },
+      "accept answers within N representable steps; without it only structure is judged");
   command->add_flag("--json", options->json, "a report for machines (spec/report.schema.json)");
   command->add_option("--dump-worst", options->dump_worst,
                       "write the query row that is farthest off as a case of its own");
-  command->add_option("--set", *sets, "override a key of the call record, KEY=VALUE; may be repeated")
-      ->expected(1)
-      ->take_all();
-  command->callback([=, &chosen] {
-    chosen = [=] {
-      options->overrides = parse_settings(*sets);
-      options->max_ulp = parse_limit(*limit_text, limit->count() > 0);
-      return run_check(*options);
-    };
-  });
+  command->callback([=, &chosen] { chosen = [=] { return run_check(*options); }; });
 }
 
 void add_eval(CLI::App& app, std::function<int()>& chosen) {
   auto options = std::make_shared<EvalOptions>();
-  auto sets = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand("eval", "Write the correctly rounded answers of a case");
-  command->add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  add_case(*command, options);
   command->add_option("-o,--output", options->out_path, "the safetensors file to write")->required();
   command->add_option("--dtype", options->dtype, "f64 f32 f16 bf16 f8e4m3 f8e5m2; default f32");
   command->add_flag("--stages", options->stages, "write the weights and scores too");
-  command->add_option("--set", *sets, "override a key of the call record, KEY=VALUE; may be repeated")
-      ->expected(1)
-      ->take_all();
-  command->callback([=, &chosen] {
-    chosen = [=] {
-      options->overrides = parse_settings(*sets);
-      return run_eval(*options);
-    };
-  });
+  command->callback([=, &chosen] { chosen = [=] { return run_eval(*options); }; });
 }
 
 void add_demo(CLI::App& app, std::function<int()>& chosen) {

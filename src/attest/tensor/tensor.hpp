@@ -9,7 +9,7 @@
 #include <xtensor/xtensor.hpp>
 
 #include "attest/scalar/error.hpp"
-#include "attest/scalar/scalar.hpp"
+#include "attest/scalar/native.hpp"
 #include "attest/tensor/shape.hpp"
 
 namespace attest {

@@ -20,7 +20,7 @@ FLOAT_MASK = BUNDLED / "pytorch-sdpa-float-mask-f16.safetensors"
 TEXTBOOK = BUNDLED / "numpy-textbook-f64.safetensors"
 
 ID = r"[A-Z]{3}\.C\d+"
-PROMPT = 2.0  # seconds in which unusable input is refused
+PROMPT = 20.0  # seconds; unusable input is refused without any work, but machines can be busy
 
 
 class CommandCase(unittest.TestCase):

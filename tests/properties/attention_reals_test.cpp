@@ -2,7 +2,6 @@
 
 #include <boost/rational.hpp>
 #include <numeric>
-#include <xtensor/xmanipulation.hpp>
 #include <xtensor/xview.hpp>
 
 #include "attest/certify/bounds.hpp"
@@ -44,11 +43,11 @@ Problem with_reversed_keys(const Problem& problem) {
   for (std::size_t b = 0; b < n.batch; ++b) {
     for (std::size_t h = 0; h < n.q_heads; ++h) xt::view(visible, b, h) = visible_matrix(problem, b, h);
   }
-  in.visible = xt::eval(xt::flip(visible, 3));
-  in.k = xt::eval(xt::flip(problem.inputs.k, 2));
-  in.v = xt::eval(xt::flip(problem.inputs.v, 2));
-  if (in.bias) in.bias = xt::eval(xt::flip(*problem.inputs.bias, 3));
-  if (in.kept) in.kept = xt::eval(xt::flip(*problem.inputs.kept, 3));
+  in.visible = reversed(visible, 3);
+  in.k = reversed(problem.inputs.k, 2);
+  in.v = reversed(problem.inputs.v, 2);
+  if (in.bias) in.bias = reversed(*problem.inputs.bias, 3);
+  if (in.kept) in.kept = reversed(*problem.inputs.kept, 3);
   in.k_lengths = in.q_lengths = in.prefix_lengths = std::nullopt;
   in.document_q = in.document_k = std::nullopt;
   result.call.causal = false;

@@ -53,6 +53,20 @@ std::vector<std::string> classes_of(const Problem& problem);
 /// The same call with NaN and infinities in every key and value that no query of the head sees.
 Problem poisoned(const Problem& problem);
 
+/// The tensor with the order of one axis reversed. (xt::flip offsets a null pointer where there are no elements.)
+template <class T>
+Tensor<T> reversed(const Tensor<T>& t, std::size_t axis) {
+  Tensor<T> result = t;
+  const std::size_t extent = t.shape(axis);
+  std::size_t inner = 1;
+  for (std::size_t a = axis + 1; a < t.dimension(); ++a) inner *= t.shape(a);
+  for (std::size_t n = 0; n < t.size(); ++n) {
+    const std::size_t j = n / inner % extent;
+    result.data()[n + inner * (extent - 1 - j) - inner * j] = t.data()[n];
+  }
+  return result;
+}
+
 /// The visible set of the rows of a (b, h), as a plain matrix.
 Matrix<bool> visible_matrix(const Problem& problem, std::size_t b, std::size_t h);
 

@@ -13,21 +13,21 @@ std::size_t key_head(std::size_t h, std::size_t q_heads, std::size_t k_heads, He
 /// Some query rows of one head with everything they need, in the arithmetic T. Rows are numbered from 0 within it.
 template <class T>
 struct Head {
-  Matrix<T> queries;                 ///< (rows, D)
-  Matrix<T> keys;                    ///< (Sk, D)
-  Matrix<T> values;                  ///< (Sk, Dv)
-  Matrix<bool> visible;              ///< (rows, Sk)
-  T scale;                           ///< of q.k, f8 descale factors included
-  T bias_scale;                      ///< of a bias inside the scale: the call's scale alone
-  T output_scale;                    ///< the f8 descale factor of the values, over 1 - p under dropout
-  std::optional<T> softcap;          ///<
-  std::optional<Matrix<T>> bias;     ///< (rows, Sk); 0 where hidden
-  BiasPosition bias_position;        ///<
-  std::optional<T> sink;             ///<
+  Matrix<T> queries;      ///< (rows, D)
+  Matrix<T> keys;         ///< (Sk, D)
+  Matrix<T> values;       ///< (Sk, Dv)
+  Matrix<bool> visible;   ///< (rows, Sk)
+  T scale = T(1);         ///< of q.k, f8 descale factors included
+  T bias_scale = T(1);    ///< of a bias inside the scale: the call's scale alone
+  T output_scale = T(1);  ///< the f8 descale factor of the values, over 1 - p under dropout
+  std::optional<T> softcap;
+  std::optional<Matrix<T>> bias;  ///< (rows, Sk); 0 where hidden
+  BiasPosition bias_position = BiasPosition::after_softcap;
+  std::optional<T> sink;
   std::optional<T> dropout;          ///< its probability p < 1; absent when p = 1, where nothing is kept
   std::optional<Matrix<bool>> kept;  ///< (rows, Sk), present with dropout
-  bool sink_in_lse;                  ///<
-  LseBase lse_base;                  ///<
+  bool sink_in_lse = true;
+  LseBase lse_base = LseBase::e;
 };
 
 /// ATT.D12  scale_of(call, d): the call's scale, or the real number 1/sqrt(d) evaluated in T.

@@ -49,6 +49,19 @@ void check_lengths(const std::optional<Vector<std::int64_t>>& lengths, std::size
   }
 }
 
+void check_documents(const Inputs& in) {
+  const Extents n = extents(in);
+  require(in.document_q.has_value() == in.document_k.has_value(), "MSK.C5", "document_q and document_k come together");
+  if (in.document_q) {
+    require(in.document_q->shape(0) == n.batch && in.document_q->shape(1) == n.queries, "MSK.C5",
+            "document_q: shape ({}, {}), got ({}, {})", n.batch, n.queries, in.document_q->shape(0),
+            in.document_q->shape(1));
+    require(in.document_k->shape(0) == n.batch && in.document_k->shape(1) == n.keys, "MSK.C5",
+            "document_k: shape ({}, {}), got ({}, {})", n.batch, n.keys, in.document_k->shape(0),
+            in.document_k->shape(1));
+  }
+}
+
 void check_masks(const Problem& problem) {
   const Inputs& in = problem.inputs;
   const Extents n = extents(in);
@@ -66,15 +79,6 @@ void check_masks(const Problem& problem) {
       require(b < std::numeric_limits<double>::infinity(), "ATT.C4", "bias: neither NaN nor +infinity, got {}", b);
     }
   }
-  require(in.document_q.has_value() == in.document_k.has_value(), "MSK.C5", "document_q and document_k come together");
-  if (in.document_q) {
-    require(in.document_q->shape(0) == n.batch && in.document_q->shape(1) == n.queries, "MSK.C5",
-            "document_q: shape ({}, {}), got ({}, {})", n.batch, n.queries, in.document_q->shape(0),
-            in.document_q->shape(1));
-    require(in.document_k->shape(0) == n.batch && in.document_k->shape(1) == n.keys, "MSK.C5",
-            "document_k: shape ({}, {}), got ({}, {})", n.batch, n.keys, in.document_k->shape(0),
-            in.document_k->shape(1));
-  }
 }
 
 void check_factors(const std::optional<Matrix<double>>& factors, std::size_t batch, std::size_t heads,
@@ -86,30 +90,38 @@ void check_factors(const std::optional<Matrix<double>>& factors, std::size_t bat
   for (const double f : *factors) require(std::isfinite(f), "ATT.C11", "{}: finite factors, got {}", name, f);
 }
 
-void check_record(const Problem& problem) {
-  const Call& call = problem.call;
-  const Inputs& in = problem.inputs;
-  const Extents n = extents(in);
+void check_numbers(const Call& call) {
   require(!call.scale || std::isfinite(*call.scale), "ATT.C8", "scale: a finite number, got {}",
           call.scale.value_or(0));
   require(!call.softcap || (std::isfinite(*call.softcap) && *call.softcap > 0), "ATT.C5",
           "softcap: a positive finite number, got {}", call.softcap.value_or(0));
   require(!call.dropout || (*call.dropout >= 0 && *call.dropout <= 1), "ATT.C6",
           "dropout: a probability in [0, 1], got {}", call.dropout.value_or(0));
-  require(call.dropout.has_value() == in.kept.has_value(), "ATT.C10",
+}
+
+void check_dropout(const Problem& problem) {
+  const std::optional<Tensor<bool>>& kept = problem.inputs.kept;
+  require(problem.call.dropout.has_value() == kept.has_value(), "ATT.C10",
           "kept: present exactly when the call has dropout");
-  if (in.kept) {
-    const Shape due{n.batch, n.q_heads, n.queries, n.keys};
-    const Shape got(in.kept->shape().begin(), in.kept->shape().end());
-    require(got == due, "ATT.C10", "kept: shape {}, got {}", to_string(due), to_string(got));
+  if (!kept) return;
+  const Extents n = extents(problem.inputs);
+  const Shape due{n.batch, n.q_heads, n.queries, n.keys};
+  const Shape got(kept->shape().begin(), kept->shape().end());
+  require(got == due, "ATT.C10", "kept: shape {}, got {}", to_string(due), to_string(got));
+}
+
+void check_sink(const Inputs& in) {
+  if (!in.sink) return;
+  const std::size_t heads = extents(in).q_heads;
+  require(in.sink->size() == heads, "ATT.C7", "sink: one for each of the {} query heads, got {}", heads,
+          in.sink->size());
+  for (const double a : *in.sink) {
+    require(a < std::numeric_limits<double>::infinity(), "ATT.C7", "sink: neither NaN nor +infinity, got {}", a);
   }
-  if (in.sink) {
-    require(in.sink->size() == n.q_heads, "ATT.C7", "sink: one for each of the {} query heads, got {}", n.q_heads,
-            in.sink->size());
-    for (const double a : *in.sink) {
-      require(a < std::numeric_limits<double>::infinity(), "ATT.C7", "sink: neither NaN nor +infinity, got {}", a);
-    }
-  }
+}
+
+void check_all_factors(const Inputs& in) {
+  const Extents n = extents(in);
   check_factors(in.alibi_slopes, n.batch, n.q_heads, "alibi_slopes");
   require(!in.alibi_slopes || in.alibi_slopes->shape(1) == n.q_heads, "ATT.C11",
           "alibi_slopes: one for each of the {} query heads", n.q_heads);
@@ -123,7 +135,11 @@ void check_record(const Problem& problem) {
 void check(const Problem& problem) {
   check_extents(problem.inputs);
   check_masks(problem);
-  check_record(problem);
+  check_documents(problem.inputs);
+  check_numbers(problem.call);
+  check_dropout(problem);
+  check_sink(problem.inputs);
+  check_all_factors(problem.inputs);
 }
 
 }  // namespace attest

@@ -38,6 +38,14 @@ class CommandLine(CommandCase):
                                      timeout=60, check=False)
                 self.assertEqual(run.returncode, 3, run.stderr)
 
+    def test_a_text_of_the_record_is_printable(self) -> None:
+        for text in ("two\nlines", "\x1b[2J", "a" * 1025, ""):
+            self.assert_refused("check", CAUSAL, "--set", f"arithmetic={text}", line="CAS.C7: arithmetic: ")
+
+    def test_an_output_that_cannot_be_written_is_refused_before_the_work(self) -> None:
+        self.assert_refused("eval", CAUSAL, "-o", "no/such/folder/out", line="CAS.C15: ")
+        self.assert_refused("check", CAUSAL, "--dump-worst", "no/such/folder/row", line="CAS.C15: ")
+
     def test_an_unusable_dtype(self) -> None:
         self.assert_refused("eval", CAUSAL, "-o", "out", "--dtype", "f33", line="CAS.C7: --dtype: ")
 

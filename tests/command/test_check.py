@@ -88,7 +88,7 @@ class Structure(CommandCase):
         case = self.answered(small_call())
         infinity = struct.pack("<f", float("inf"))
         self.assert_fault(case | {"lse": case.tensors["lse"].with_element(0, infinity)},
-                          "lse: 1 infinities where a number is due")
+                          "lse: 1 infinities where a number is due, or of the wrong sign")
 
     def test_a_number_where_nan_is_due(self) -> None:
         values = small_call().tensors["v"]
@@ -118,6 +118,16 @@ class Structure(CommandCase):
         case = small_case() | {"k_lengths": tensor("I32", (1,), [0])}
         out = self.report(self.write(case), status=1)["outputs"]["out"]
         self.assertEqual([due["hex"] for due in out["worst_by_steps"]["due"]], ["0x0p+0"] * 2)
+
+    def test_an_infinity_of_the_wrong_sign_is_wrong(self) -> None:
+        infinity = struct.pack("<f", float("inf"))
+        case = small_case()
+        values = case.tensors["v"]
+        hot = case | {"v": values.with_element(0, infinity)}
+        due = self.evaluated(self.write(hot)).tensors["out"]
+        self.assertEqual(due.data[:4], infinity)
+        self.assert_fault(hot | {"out": due.with_element(0, struct.pack("<f", -float("inf")))},
+                          "out: 1 infinities where a number is due, or of the wrong sign")
 
     def test_an_empty_row_is_wrong(self) -> None:
         case = self.masked()

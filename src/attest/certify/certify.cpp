@@ -53,9 +53,15 @@ void set_exact(Element& element, const Value& value) {
   element.exact_low = std::isfinite(element.exact) ? static_cast<double>(Point(middle - element.exact)) : 0.0;
 }
 
+/// A unit in a format: u times it, and the smallest positive number, which underflow costs. Zero stays zero: an element
+/// that nothing contributes to has no excuse.
+double unit_in(Format format, double unit) {
+  return unit == 0 ? 0.0 : unit * unit_roundoff(format) + decode(format, 1);
+}
+
 Element element_of(const CertifiedTensor& tensor, const Measured& measured) {
   const Candidates candidates = round_value(tensor.format, measured.value, tensor.overflow);
-  Element element{candidates.lower, candidates.upper, 0, 0, measured.unit * unit_roundoff(tensor.format)};
+  Element element{candidates.lower, candidates.upper, 0, 0, unit_in(tensor.format, measured.unit)};
   const bool zero = element.lower == 0 && element.upper == 0;
   const bool both_signs = std::signbit(element.lower) != std::signbit(element.upper);
   if (zero && both_signs) element.lower = element.upper = 0.0;  // MPFI's [0, 0] is [+0, -0]; an exact zero is +0
@@ -72,6 +78,13 @@ bool round_row(CertifiedTensor& tensor, std::size_t row, const std::vector<Measu
     decided &= status_of(tensor.format, {element.lower, element.upper}) == Status::decided;
   }
   return decided;
+}
+
+/// Without values there is no output to evaluate; the other outputs do not read them.
+void drop_values(EnclosedHead& operands) {
+  const std::size_t keys = operands.head.values.shape(0);
+  operands.head.values = Matrix<Enclosure>::from_shape({keys, 0});
+  operands.given.values = Matrix<double>::from_shape({keys, 0});
 }
 
 /// The work of one call of `certify`, shared by its threads. Threads write disjoint rows.
@@ -99,10 +112,11 @@ class Certifier {
  private:
   /// Evaluates the rows once; returns those that are not decided.
   std::vector<std::size_t> attempt(const Chunk& chunk, const std::vector<std::size_t>& rows, int bits) {
-    const EnclosedHead operands{head_of<Enclosure>(finite_part_, chunk.b, chunk.h, rows),
-                                head_of<double>(problem_, chunk.b, chunk.h, rows), finite_};
+    EnclosedHead operands{head_of<Enclosure>(finite_part_, chunk.b, chunk.h, rows),
+                          head_of<double>(problem_, chunk.b, chunk.h, rows), finite_};
     const RowWanted wanted{outputs_.contains("out"), outputs_.contains("lse"), outputs_.contains("weights"),
                            outputs_.contains("scores")};
+    if (!wanted.out) drop_values(operands);
     const Extents n = extents(problem_.inputs);
     std::vector<std::size_t> undecided;
     for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -143,7 +157,7 @@ class Certifier {
 void copy_present(CertifiedTensor& tensor, const Tensor<double>& source) {
   std::transform(source.begin(), source.end(), tensor.elements.begin(), [&](double x) {
     const double rounded = round_to(tensor.format, x, tensor.overflow);
-    return Element{rounded, rounded, x, 0, std::fabs(x) * unit_roundoff(tensor.format)};
+    return Element{rounded, rounded, x, 0, unit_in(tensor.format, std::fabs(x))};
   });
 }
 

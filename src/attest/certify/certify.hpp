@@ -16,7 +16,7 @@ struct Element {
   double upper;      ///<
   double exact;      ///< the exact value, as exact + exact_low, good to about 2^-100
   double exact_low;  ///<
-  double unit;       ///< the unit of its distance (ENC.D6), the format's unit roundoff multiplied in
+  double unit;       ///< the unit of its distance in the format (ENC.D6)
 };
 
 /// A certified output in a format. Elements in the order (b, h, i, ...).

@@ -29,7 +29,8 @@ Magnitudes magnitudes_of(const AttendedRow<Enclosure>& row) {
 }
 
 double mean_logit(const Magnitudes& m) {
-  return sum_over<double>(m.weights.size(), [&](std::size_t k) { return m.weights[k] * m.logits[k]; });
+  return sum_over<double>(m.weights.size(),
+                          [&](std::size_t k) { return m.weights[k] == 0 ? 0.0 : m.weights[k] * m.logits[k]; });
 }
 
 double output_unit(const Magnitudes& m, const std::vector<std::size_t>& keys, const Head<double>& given, std::size_t i,
@@ -45,7 +46,9 @@ double lse_unit(const Magnitudes& m, LseBase base) {
   return (1 + mean_logit(m)) * (base == LseBase::e ? 1.0 : std::numbers::log2e);
 }
 
-double weight_unit(const Magnitudes& m, std::size_t k) { return m.weights[k] * (1 + m.logits[k] + mean_logit(m)); }
+double weight_unit(const Magnitudes& m, std::size_t k) {
+  return m.weights[k] == 0 ? 0.0 : m.weights[k] * (1 + m.logits[k] + mean_logit(m));
+}
 
 double score_unit(const Head<double>& given, std::size_t i, std::size_t j, ScoreStage stage) {
   const double products = sum_over<double>(

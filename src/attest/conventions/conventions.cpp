@@ -78,10 +78,11 @@ Field count(const std::string& key, std::optional<long> Call::*member) {
 }
 
 Field text(const std::string& key, std::string Call::*member) {
-  return {key, "a text that is not empty",
+  return {key, "a text of 1 to 1024 printable ASCII characters",  // it is printed, and written to files
           [=](Call& call, const std::string& value) {
             call.*member = value;
-            return !value.empty();
+            const auto printable = [](char c) { return c >= 0x20 && c < 0x7f; };
+            return !value.empty() && value.size() <= 1024 && std::ranges::all_of(value, printable);
           },
           [=](const Call& call) { return call.*member; }};
 }

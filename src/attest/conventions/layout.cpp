@@ -6,7 +6,9 @@ namespace attest {
 
 namespace {
 
-constexpr std::size_t most_padded_elements = std::size_t(1) << 28;
+/// Padding that a small file may ask for; and how many times its size a large one may.
+constexpr std::size_t free_padding = std::size_t(1) << 22;
+constexpr std::size_t most_padding = 64;
 
 std::size_t longest(const Boundaries& boundaries) {
   const Vector<std::int64_t> lengths = lengths_of(boundaries);
@@ -54,7 +56,7 @@ Tensor<T> unpack(const Tensor<T>& t, Layout layout, std::size_t heads, const Bou
   const Shape shape(t.shape().begin(), t.shape().end());
   const Axes n = axes_of(shape, layout, heads, boundaries);
   const Shape unpacked{n.batch, n.heads, n.sequence, n.channels};
-  if (boundaries) require_room(unpacked);
+  if (boundaries) require_room(unpacked, t.size());
   Tensor<T> result = Tensor<T>::from_shape(unpacked);
   std::ranges::fill(result, padding);
   for_each_position(n, layout, boundaries, [&](std::size_t ours, std::size_t theirs) {
@@ -98,9 +100,10 @@ Boundaries boundaries_of(const Vector<std::int64_t>& lengths) {
   return starts;
 }
 
-void require_room(const Shape& shape) {
-  if (element_count(shape) > most_padded_elements) {
-    throw CannotAnswer("a tensor padded to shape " + to_string(shape) + " is too large for attest: 2^28 elements");
+void require_room(const Shape& padded, std::size_t given) {
+  if (element_count(padded) > std::max(free_padding, most_padding * given)) {
+    throw CannotAnswer("padding " + std::to_string(given) + " elements to shape " + to_string(padded) +
+                       " is too much for attest: 64 times as many, or 2^22");
   }
 }
 

@@ -35,7 +35,7 @@ Vector<std::int64_t> lengths_of(const Boundaries& boundaries);
 /// The boundaries of sequences of these lengths, packed without gaps: the inverse of lengths_of.
 Boundaries boundaries_of(const Vector<std::int64_t>& lengths);
 
-/// CannotAnswer for a tensor that attest would have to make larger than the file's by padding, beyond 2^28 elements.
-void require_room(const Shape& shape);
+/// CannotAnswer where padding would make a tensor of `given` elements much larger than the file it came from.
+void require_room(const Shape& padded, std::size_t given);
 
 }  // namespace attest

@@ -24,7 +24,7 @@ template <class T>
 Tensor<T> extend(const Tensor<T>& mask, std::size_t keys, const T& hidden) {
   const std::size_t given = mask.shape(3);
   const Shape shape{mask.shape(0), mask.shape(1), mask.shape(2), keys};
-  require_room(shape);
+  require_room(shape, mask.size());
   Tensor<T> result = Tensor<T>::from_shape(shape);
   std::ranges::fill(result, hidden);
   for (std::size_t row = 0; row < shape[0] * shape[1] * shape[2]; ++row) {

@@ -36,7 +36,7 @@ Shape shape_from(const onnx::TensorProto& tensor, std::string_view file) {
 /// over them.
 std::size_t count_of(const Shape& shape, std::string_view file) {
   constexpr std::size_t most = std::size_t(1) << 48;
-  constexpr std::size_t most_when_empty = std::size_t(1) << 24;
+  constexpr std::size_t most_when_empty = std::size_t(1) << 20;
   std::size_t product = 1;
   bool empty = false;
   for (const std::size_t extent : shape) {
@@ -44,7 +44,7 @@ std::size_t count_of(const Shape& shape, std::string_view file) {
     empty = empty || extent == 0;
     product *= std::max<std::size_t>(extent, 1);
   }
-  require(!empty || product <= most_when_empty, "CAS.C14", "{}: dims: at most 2^24 empty rows, got {}", file,
+  require(!empty || product <= most_when_empty, "CAS.C14", "{}: dims: at most 2^20 empty rows, got {}", file,
           to_string(shape));
   return empty ? 0 : product;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 constexpr std::size_t largest_header = 100'000'000;
 /// A tensor without elements costs no bytes, yet its other extents could still keep loops busy for ever.
-constexpr std::size_t most_empty_rows = std::size_t(1) << 24;
+constexpr std::size_t most_empty_rows = std::size_t(1) << 20;
 
 /// One tensor of the header, its claims checked against each other.
 struct Stored {

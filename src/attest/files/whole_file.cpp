@@ -91,6 +91,8 @@ std::vector<std::byte> read_whole(const fs::path& path) {
   return bytes;
 }
 
+void require_writable(const fs::path& path) { const PartFile vanishes(target_of(path)); }
+
 void write_whole(const fs::path& path, std::span<const std::byte> bytes) {
   PartFile file(target_of(path));
   file.write(bytes);

@@ -16,10 +16,9 @@ std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t eleme
 
 void count_special(Comparison& c, const Element& due, double answer) {
   const bool nan_due = std::isnan(due.lower) || std::isnan(due.upper);
-  const bool infinity_due = std::isinf(due.lower) || std::isinf(due.upper);
   c.nan_unexpected += std::isnan(answer) && !nan_due;
   c.nan_missing += !std::isnan(answer) && std::isnan(due.lower) && std::isnan(due.upper);
-  c.infinity_unexpected += std::isinf(answer) && !infinity_due && !nan_due;
+  c.infinity_unexpected += std::isinf(answer) && !is_candidate(due, answer) && !nan_due;
   c.infinity_missing += std::isfinite(answer) && std::isinf(due.lower) && std::isinf(due.upper);
   c.negative_zeros += answer == 0 && std::signbit(answer) && is_candidate(due, 0.0);
 }
@@ -60,7 +59,8 @@ double distance_in_units(const Element& due, double answer) {
   }
   if (!std::isfinite(answer)) return is_candidate(due, answer) ? 0.0 : std::numeric_limits<double>::infinity();
   const double difference = std::fabs((answer - due.exact) - due.exact_low);
-  return difference == 0 ? 0.0 : difference / due.unit;
+  const double units = difference == 0 ? 0.0 : difference / due.unit;
+  return std::isnan(units) ? std::numeric_limits<double>::infinity() : units;  // both beyond binary64
 }
 
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
@@ -97,7 +97,7 @@ std::vector<std::string> structural_faults(const Comparison& c) {
   };
   add(c.nan_unexpected, "NaN where a number is due");
   add(c.nan_missing, "numbers where NaN is due");
-  add(c.infinity_unexpected, "infinities where a number is due");
+  add(c.infinity_unexpected, "infinities where a number is due, or of the wrong sign");
   add(c.infinity_missing, "numbers where an infinity is due");
   add(c.empty_wrong, "elements of empty rows that are not what the call says an empty row is");
   add(c.leaks, "weights of hidden keys that are not 0");

@@ -40,13 +40,13 @@ struct Comparison {
   Format format = Format::f64;
   Shape shape;
   std::size_t elements = 0;
-  std::size_t padding = 0;            ///< elements left out
-  std::size_t correctly_rounded = 0;  ///< the answer is a candidate
-  std::size_t undecided = 0;          ///< of the certified value: two neighbours, either counts
-  std::size_t negative_zeros = 0;     ///< -0 where 0 is correctly rounded: counted, and correct
-  std::size_t nan_unexpected = 0;     ///< NaN where a number or an infinity is due
-  std::size_t nan_missing = 0;        ///< something else where NaN is due
-  std::size_t infinity_unexpected = 0;
+  std::size_t padding = 0;              ///< elements left out
+  std::size_t correctly_rounded = 0;    ///< the answer is a candidate
+  std::size_t undecided = 0;            ///< of the certified value: two neighbours, either counts
+  std::size_t negative_zeros = 0;       ///< -0 where 0 is correctly rounded: counted, and correct
+  std::size_t nan_unexpected = 0;       ///< NaN where a number or an infinity is due
+  std::size_t nan_missing = 0;          ///< something else where NaN is due
+  std::size_t infinity_unexpected = 0;  ///< where a number is due, or the other infinity
   std::size_t infinity_missing = 0;
   std::size_t empty_rows = 0;
   std::size_t empty_wrong = 0;  ///< elements of empty rows that are not what the call says an empty row is

@@ -46,6 +46,13 @@ class CommandLine(CommandCase):
         self.assert_refused("eval", CAUSAL, "-o", "no/such/folder/out", line="CAS.C15: ")
         self.assert_refused("check", CAUSAL, "--dump-worst", "no/such/folder/row", line="CAS.C15: ")
 
+    def test_the_case_is_not_overwritten(self) -> None:
+        case = self.write(small_call())
+        before = case.read_bytes()
+        self.assert_refused("eval", case, "-o", case, line="CAS.C15: ")
+        self.assert_refused("check", CAUSAL, "--dump-worst", CAUSAL, line="CAS.C15: ")
+        self.assertEqual(case.read_bytes(), before)
+
     def test_an_unusable_dtype(self) -> None:
         self.assert_refused("eval", CAUSAL, "-o", "out", "--dtype", "f33", line="CAS.C7: --dtype: ")
 

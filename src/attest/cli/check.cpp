@@ -86,7 +86,10 @@ int run_check(const CheckOptions& options) {
       options.result_path.empty() ? given.outputs : read_outputs(options.result_path, given.problem);
   require(!answers.empty(), "CAS.C8", "nothing to check: no out, lse, weights or scores in {}",
           options.result_path.empty() ? options.case_path : options.result_path);
-  if (!options.dump_worst.empty()) require_writable(options.dump_worst);
+  if (!options.dump_worst.empty()) {
+    require_writable(options.dump_worst, options.case_path);
+    require_writable(options.dump_worst, options.result_path);
+  }
   const Report report = report_on(options, given.problem, answers);
   if (!options.dump_worst.empty()) dump_worst_row(options.dump_worst, report, given, answers);
   fmt::print("{}", options.json ? json_of(report) : text_of(report));

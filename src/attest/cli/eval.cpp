@@ -47,7 +47,7 @@ int run_eval(const EvalOptions& options) {
   const Case given = read_case(options.case_path, options.overrides);
   require(!options.stages || given.problem.call.layout != Layout::thd, "CAS.C8",
           "--stages: layout THD has no weights and scores");
-  require_writable(options.out_path);
+  require_writable(options.out_path, options.case_path);
   const auto certified = certify_shown(given.problem, wanted(options, format));
   std::map<OutputName, Output> outputs;
   for (const auto& [name, tensor] : certified) outputs.emplace(name, output_of(tensor));

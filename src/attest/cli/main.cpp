@@ -91,6 +91,7 @@ void add_demo(CLI::App& app, std::function<int()>& chosen) {
 int run(int argc, char** argv) {
   CLI::App app("attest: the reference implementation of attention that other implementations are held to");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "attest " ATTEST_VERSION);
   std::function<int()> chosen;
   add_check(app, chosen);
   add_eval(app, chosen);

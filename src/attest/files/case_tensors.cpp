@@ -1,5 +1,7 @@
 #include "attest/files/case_tensors.hpp"
 
+#include <fmt/ranges.h>
+
 namespace attest {
 
 namespace {
@@ -45,6 +47,12 @@ const std::vector<Known> known_tensors = {
 
 std::vector<Known>::const_iterator known(const std::string& name) {
   return std::ranges::find(known_tensors, name, &Known::name);
+}
+
+std::string known_names() {
+  std::vector<std::string> names;
+  for (const Known& entry : known_tensors) names.push_back(entry.name);
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 bool has_kind(const Array& array, Kind kind) {
@@ -97,7 +105,7 @@ void require_known_tensors(const Archive& archive, Layout layout) {
   const bool packed = layout == Layout::thd;
   for (const auto& [name, array] : archive.tensors) {
     const auto entry = known(name);
-    require(entry != known_tensors.end(), "CAS.C8", "{}: no tensor of a case", name);
+    require(entry != known_tensors.end(), "CAS.C8", "{}: no tensor of a case; there are {}", name, known_names());
     require(entry->layouts != Layouts::padded || !packed, "CAS.C8", "{}: not with layout THD, which packs sequences",
             name);
     require(entry->layouts != Layouts::packed || packed, "CAS.C8", "{}: only with layout THD", name);

@@ -91,7 +91,11 @@ std::vector<std::byte> read_whole(const fs::path& path) {
   return bytes;
 }
 
-void require_writable(const fs::path& path) { const PartFile vanishes(target_of(path)); }
+void require_writable(const fs::path& path, const fs::path& read) {
+  std::error_code error;
+  require(!fs::equivalent(path, read, error), "CAS.C15", "{}: another file than the one that is read", path.string());
+  const PartFile vanishes(target_of(path));
+}
 
 void write_whole(const fs::path& path, std::span<const std::byte> bytes) {
   PartFile file(target_of(path));

@@ -1,5 +1,7 @@
 #include "attest/verdict/compare.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "attest/definitions/mask.hpp"
@@ -8,18 +10,20 @@ namespace attest {
 
 namespace {
 
+constexpr std::string_view axis_names[] = {"b", "h", "i", "c"};
+
 /// Which row of the call an element belongs to; present_k and present_v have none.
 std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t element) {
   if (c.name.starts_with("present")) return std::nullopt;
   return c.name == "lse" ? element : element / c.shape.back();
 }
 
-void count_special(Comparison& c, const Element& due, double answer) {
+void count_special(Comparison& c, std::size_t n, const Element& due, double answer) {
   const bool nan_due = std::isnan(due.lower) || std::isnan(due.upper);
-  c.nan_unexpected += std::isnan(answer) && !nan_due;
-  c.nan_missing += !std::isnan(answer) && std::isnan(due.lower) && std::isnan(due.upper);
-  c.infinity_unexpected += std::isinf(answer) && !is_candidate(due, answer) && !nan_due;
-  c.infinity_missing += std::isfinite(answer) && std::isinf(due.lower) && std::isinf(due.upper);
+  c.nan_unexpected.see(std::isnan(answer) && !nan_due, n);
+  c.nan_missing.see(!std::isnan(answer) && std::isnan(due.lower) && std::isnan(due.upper), n);
+  c.infinity_unexpected.see(std::isinf(answer) && !is_candidate(due, answer) && !nan_due, n);
+  c.infinity_missing.see(std::isfinite(answer) && std::isinf(due.lower) && std::isinf(due.upper), n);
   c.negative_zeros += answer == 0 && std::signbit(answer) && is_candidate(due, 0.0);
 }
 
@@ -32,7 +36,7 @@ void judge_element(Comparison& c, std::size_t n, const Element& due, double answ
   ++c.elements;
   c.correctly_rounded += is_candidate(due, answer);
   c.undecided += status_of(c.format, {due.lower, due.upper}) == Status::undecided;
-  count_special(c, due, answer);
+  count_special(c, n, due, answer);
   keep_worst(c, {n, answer, due, distance_in_steps(c.format, due, answer), distance_in_units(due, answer)});
 }
 
@@ -81,10 +85,10 @@ Comparison compare(const std::string& name, const CertifiedTensor& due, const Te
       continue;
     }
     judge_element(c, e, element, answer);
-    if (row && rows[*row] == RowState::empty) c.empty_wrong += !is_candidate(element, answer);
+    if (row && rows[*row] == RowState::empty) c.empty_wrong.see(!is_candidate(element, answer), e);
     if (name == "weights" && answer != 0 && !std::isnan(element.lower)) {
       const std::vector<std::size_t> at = unravel(e, {n.batch, n.q_heads, n.queries, n.keys});
-      c.leaks += !is_visible(problem, at[0], at[1], at[2], at[3]);
+      c.leaks.see(!is_visible(problem, at[0], at[1], at[2], at[3]), e);
     }
   }
   return c;
@@ -92,8 +96,9 @@ Comparison compare(const std::string& name, const CertifiedTensor& due, const Te
 
 std::vector<std::string> structural_faults(const Comparison& c) {
   std::vector<std::string> faults;
-  const auto add = [&](std::size_t count, std::string_view what) {
-    if (count > 0) faults.push_back(fmt::format("{}: {} {}", c.name, count, what));
+  const auto add = [&](const Fault& fault, std::string_view what) {
+    if (fault.count == 0) return;
+    faults.push_back(fmt::format("{}: {} {}, first at {}", c.name, fault.count, what, position(c, fault.first)));
   };
   add(c.nan_unexpected, "NaN where a number is due");
   add(c.nan_missing, "numbers where NaN is due");
@@ -111,6 +116,17 @@ std::vector<std::size_t> unravel(std::size_t element, const Shape& shape) {
     element /= shape[axis];
   }
   return index;
+}
+
+std::string position(const Comparison& c, std::size_t element) {
+  std::vector<std::string> parts;
+  const std::vector<std::size_t> index = unravel(element, c.shape);
+  for (std::size_t axis = 0; axis < index.size(); ++axis) {
+    const bool over_keys = axis == 3 && (c.name == "weights" || c.name == "scores");
+    const std::string_view name = c.name.starts_with("present") && axis == 2 ? "j" : over_keys ? "j" : axis_names[axis];
+    parts.push_back(fmt::format("{} {}", name, index[axis]));
+  }
+  return fmt::format("({})", fmt::join(parts, ", "));
 }
 
 }  // namespace attest

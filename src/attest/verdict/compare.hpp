@@ -34,24 +34,34 @@ struct Worst {
   double units;
 };
 
+/// A kind of structural fault: how often it was seen, and where first.
+struct Fault {
+  std::size_t count = 0;
+  std::size_t first = 0;  ///< flat index of the element; without meaning while count is 0
+
+  void see(bool is_there, std::size_t element) {
+    if (is_there && count++ == 0) first = element;
+  }
+};
+
 /// One output against its certified value. Counts are of elements; rows of padding are left out.
 struct Comparison {
   std::string name;
   Format format = Format::f64;
   Shape shape;
   std::size_t elements = 0;
-  std::size_t padding = 0;              ///< elements left out
-  std::size_t correctly_rounded = 0;    ///< the answer is a candidate
-  std::size_t undecided = 0;            ///< of the certified value: two neighbours, either counts
-  std::size_t negative_zeros = 0;       ///< -0 where 0 is correctly rounded: counted, and correct
-  std::size_t nan_unexpected = 0;       ///< NaN where a number or an infinity is due
-  std::size_t nan_missing = 0;          ///< something else where NaN is due
-  std::size_t infinity_unexpected = 0;  ///< where a number is due, or the other infinity
-  std::size_t infinity_missing = 0;
+  std::size_t padding = 0;            ///< elements left out
+  std::size_t correctly_rounded = 0;  ///< the answer is a candidate
+  std::size_t undecided = 0;          ///< of the certified value: two neighbours, either counts
+  std::size_t negative_zeros = 0;     ///< -0 where 0 is correctly rounded: counted, and correct
+  Fault nan_unexpected;               ///< NaN where a number or an infinity is due
+  Fault nan_missing;                  ///< something else where NaN is due
+  Fault infinity_unexpected;          ///< an infinity where a number, or the other infinity, is due
+  Fault infinity_missing;             ///< a number where an infinity is due
   std::size_t empty_rows = 0;
-  std::size_t empty_wrong = 0;  ///< elements of empty rows that are not what the call says an empty row is
-  std::size_t leaks = 0;        ///< weights of hidden keys that are not 0
-  int bits = 0;                 ///< precision at which the certified value was settled
+  Fault empty_wrong;  ///< elements of empty rows that are not what the call says an empty row is
+  Fault leaks;        ///< weights of hidden keys that are not 0
+  int bits = 0;       ///< precision at which the certified value was settled
   std::optional<Worst> by_steps;
   std::optional<Worst> by_units;
 };
@@ -65,5 +75,8 @@ std::vector<std::string> structural_faults(const Comparison& comparison);
 
 /// (b, h, i, c) of a flat index.
 std::vector<std::size_t> unravel(std::size_t element, const Shape& shape);
+
+/// "(b 0, h 1, i 2, c 3)", the last axis of weights and scores and the third of present_k and present_v being a key j.
+std::string position(const Comparison& comparison, std::size_t element);
 
 }  // namespace attest

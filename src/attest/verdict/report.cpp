@@ -9,19 +9,6 @@ namespace attest {
 
 namespace {
 
-constexpr std::string_view axis_names[] = {"b", "h", "i", "c"};
-
-std::string position(const Comparison& c, std::size_t element) {
-  std::vector<std::string> parts;
-  const std::vector<std::size_t> index = unravel(element, c.shape);
-  for (std::size_t axis = 0; axis < index.size(); ++axis) {
-    const bool over_keys = axis == 3 && (c.name == "weights" || c.name == "scores");
-    const std::string_view name = c.name.starts_with("present") && axis == 2 ? "j" : over_keys ? "j" : axis_names[axis];
-    parts.push_back(fmt::format("{} {}", name, index[axis]));
-  }
-  return fmt::format("({})", fmt::join(parts, ", "));
-}
-
 std::string number(double x) { return fmt::format("{} ({:a})", x, x); }
 
 std::string due(const Element& element) {
@@ -48,8 +35,9 @@ void add_output(std::string& text, const Comparison& c) {
   text += fmt::format("  {} elements, {} correctly rounded ({:.2f} %), {} undecided; settled at {} bits\n", c.elements,
                       c.correctly_rounded, share, c.undecided, c.bits);
   if (c.by_steps && c.by_steps->steps > 0) {
-    text += fmt::format("  farthest in steps: {} at {}\n    answer {}\n    due    {}\n", steps_text(c.by_steps->steps),
-                        position(c, c.by_steps->element), number(c.by_steps->answer), due(c.by_steps->due));
+    text += fmt::format("  farthest in steps: {} at {}, {:.4g} units\n    answer {}\n    due    {}\n",
+                        steps_text(c.by_steps->steps), position(c, c.by_steps->element), c.by_steps->units,
+                        number(c.by_steps->answer), due(c.by_steps->due));
   }
   if (c.by_units && c.by_units->units > 0) {
     text += fmt::format("  farthest in units of {}: {:.4g} at {}\n    answer {}\n    due    {}\n", unit_name(c.name),
@@ -58,9 +46,11 @@ void add_output(std::string& text, const Comparison& c) {
   }
   if (c.padding > 0) text += fmt::format("  {} elements lie in padding rows and are not judged\n", c.padding);
   if (c.empty_rows > 0)
-    text += fmt::format("  {} empty rows (no visible key), {} elements of them wrong\n", c.empty_rows, c.empty_wrong);
+    text +=
+        fmt::format("  {} empty rows (no visible key), {} elements of them wrong\n", c.empty_rows, c.empty_wrong.count);
   if (c.negative_zeros > 0)
-    text += fmt::format("  {} elements are -0 where +0 is due: counted, not held against it\n", c.negative_zeros);
+    text += fmt::format("  {} answers are -0 where 0 is correctly rounded: counted, not held against it\n",
+                        c.negative_zeros);
 }
 
 /// present_k and present_v are copies: any difference is a mistake, whatever the limit.
@@ -70,10 +60,12 @@ std::optional<std::uint64_t> limit_of(const Comparison& c, const std::optional<s
 
 std::string headline(const Report& report, const Judgement& judgement) {
   switch (judgement.verdict) {
-    case Verdict::measured: return "measured: the structure is sound; distances are below, no limit was given";
+    case Verdict::measured:
+      return "measured, not judged: the structure is sound, the distances are below; no limit was given";
     case Verdict::accepted:
       return fmt::format("accepted: every element lies within {} steps of the certified value", *report.max_ulp);
-    case Verdict::not_accepted: return fmt::format("NOT ACCEPTED: {}", fmt::join(judgement.reasons, "; "));
+    case Verdict::not_accepted:
+      return fmt::format("NOT ACCEPTED: {}", fmt::join(judgement.reasons, "\n              "));
   }
   return {};
 }

@@ -40,13 +40,13 @@ Json output(const Comparison& c) {
           {"worst_by_units", worst(c, c.by_units)},
           {"padding", c.padding},
           {"negative_zeros", c.negative_zeros},
-          {"nan_unexpected", c.nan_unexpected},
-          {"nan_missing", c.nan_missing},
-          {"infinity_unexpected", c.infinity_unexpected},
-          {"infinity_missing", c.infinity_missing},
+          {"nan_unexpected", c.nan_unexpected.count},
+          {"nan_missing", c.nan_missing.count},
+          {"infinity_unexpected", c.infinity_unexpected.count},
+          {"infinity_missing", c.infinity_missing.count},
           {"empty_rows", c.empty_rows},
-          {"empty_wrong", c.empty_wrong},
-          {"leaks", c.leaks},
+          {"empty_wrong", c.empty_wrong.count},
+          {"leaks", c.leaks.count},
           {"bits", c.bits}};
 }
 

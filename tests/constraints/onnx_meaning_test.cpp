@@ -111,12 +111,12 @@ TEST(OnnxCall, an_override_chooses_the_numbering) {
   EXPECT_TRUE(folder.read().outputs.contains("scores"));
   EXPECT_EQ(folder.read().problem.call.scores_stage, ScoreStage::capped);
   EXPECT_EQ(folder.read({{"onnx_qk_modes", "before-1.22"}}).problem.call.scores_stage, ScoreStage::biased);
-  expect_refusal(refusal([&] { folder.read({{"onnx_qk_modes", "old"}}); }), "CAS.C7", "onnx_qk_modes");
+  expect_refusal(refusal_of([&] { folder.read({{"onnx_qk_modes", "old"}}); }), "CAS.C7", "onnx_qk_modes");
 }
 
 TEST(OnnxCall, other_overrides_win_over_the_model) {
   EXPECT_TRUE(Folder().read({{"causal", "true"}}).problem.call.causal);
-  expect_refusal(refusal([] { Folder().read({{"layout", "BSD"}}); }), "CAS.C7", "layout");
+  expect_refusal(refusal_of([] { Folder().read({{"layout", "BSD"}}); }), "CAS.C7", "layout");
 }
 
 // CNV.D2: masks
@@ -133,7 +133,7 @@ TEST(OnnxCall, a_short_mask_hides_the_rest_since_24_and_is_refused_before) {
   EXPECT_EQ(visible.dimension(), 4U);
   EXPECT_TRUE(visible(0, 0, 0, 1));
   EXPECT_FALSE(visible(0, 0, 0, 2));
-  const std::string text = refusal([] { with_short_mask(23, "\1\1").read(); });
+  const std::string text = refusal_of([] { with_short_mask(23, "\1\1").read(); });
   EXPECT_NE(text.find("attn_mask (input_3.pb)"), std::string::npos) << text;
 }
 
@@ -172,7 +172,7 @@ TEST(OnnxCall, a_float_mask_may_have_a_wider_type_if_its_numbers_do_not) {
   folder.input(3, mask);
   EXPECT_EQ((*folder.read().problem.inputs.bias)(0, 0, 0, 1), -infinity);
   folder.inputs[3].set_double_data(0, 0.1);
-  expect_refusal(refusal([&] { folder.read(); }), "CAS.C14", "attn_mask (input_3.pb)");
+  expect_refusal(refusal_of([&] { folder.read(); }), "CAS.C14", "attn_mask (input_3.pb)");
 }
 
 // Tensors

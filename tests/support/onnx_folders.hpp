@@ -15,6 +15,7 @@
 #include "attest/files/onnx_folder.hpp"
 #include "attest/files/onnx_proto.hpp"
 #include "attest/scalar/error.hpp"
+#include "support/refusal.hpp"
 #include "support/spec_tests.hpp"
 
 namespace attest {
@@ -140,19 +141,8 @@ struct Folder {
   }
 };
 
-/// What a refusal says; empty if nothing is refused. One line, whatever the file holds.
-inline std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Refused& refused) {
-    const std::string text = refused.what();
-    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-    return text;
-  }
-  return "";
-}
-
 inline void expect_refusal(const std::string& text, const std::string& id, const std::string& word) {
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
   EXPECT_EQ(text.substr(0, id.size() + 2), id + ": ") << text;
   EXPECT_NE(text.find(word), std::string::npos) << text << " names " << word;
 }
@@ -162,11 +152,11 @@ inline void expect_refused(Folder folder, const std::function<void(Folder&)>& sp
                            const std::string& word) {
   EXPECT_NO_THROW(folder.read());
   spoil(folder);
-  expect_refusal(refusal([&] { folder.read(); }), id, word);
+  expect_refusal(refusal_of([&] { folder.read(); }), id, word);
 }
 
 inline void expect_node_refused(const OnnxAttention& node, const std::string& id, const std::string& word) {
-  expect_refusal(refusal([&] { onnx_call(node); }), id, word);
+  expect_refusal(refusal_of([&] { onnx_call(node); }), id, word);
 }
 
 // CAS.C12: the model

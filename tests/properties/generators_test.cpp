@@ -21,7 +21,7 @@ TEST(generators, rare_classes_are_common) {
         "dropout", "alibi", "descale"}) {
     EXPECT_GE(count[name], draws / 20) << name;
   }
-  for (const char* name : {"no keys", "no queries", "no batch", "empty row with a sink"}) {
+  for (const char* name : {"no keys", "no queries", "no batch", "empty row with a sink", "heads 6:2", "heads 5:1"}) {
     EXPECT_GE(count[name], draws / 200) << name;
   }
 }

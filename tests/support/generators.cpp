@@ -66,7 +66,8 @@ Inputs operands(bool degenerate) {
   const std::size_t batch = degenerate && one_in(20) ? 0 : extent(1, 2);
   const std::size_t k_heads = extent(1, 2);
   const std::size_t v_heads = extent(1, 2);
-  const std::size_t q_heads = k_heads * v_heads * (one_in(3) ? 3 : 1);
+  const std::size_t group = k_heads * v_heads == 1 ? *rc::gen::element<std::size_t>(1, 1, 5) : one_in(3) ? 3 : 1;
+  const std::size_t q_heads = k_heads * v_heads * group;
   const std::size_t queries = one_in(4) ? extent(least, 5) : extent(1, 4);
   const std::size_t keys = one_in(4) ? extent(least, 6) : extent(1, 6);
   const std::size_t width = extent(1, 5);
@@ -226,6 +227,8 @@ std::vector<std::string> classes_of(const Problem& problem) {
   if (n.queries < n.keys) classes.insert("more keys than queries");
   if (n.q_heads > n.k_heads && n.k_heads > 1) classes.insert("grouped heads");
   if (n.k_heads != n.v_heads) classes.insert("key and value heads differ");
+  if (n.q_heads == 6 && n.k_heads == 2) classes.insert("heads 6:2");
+  if (n.q_heads == 5 && n.k_heads == 1) classes.insert("heads 5:1");
   if (n.width % 2 == 1) classes.insert("odd width");
   if (problem.inputs.sink) classes.insert("sink");
   if (problem.inputs.bias) classes.insert("bias");

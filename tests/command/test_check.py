@@ -85,6 +85,13 @@ class Structure(CommandCase):
         self.assert_fault(case | {"out": case.tensors["out"].with_element(3, nan)},
                           "out: 1 NaN where a number is due")
 
+    def test_a_fault_is_placed_where_it_is_first_seen(self) -> None:
+        case = self.answered(small_call())
+        nan = struct.pack("<f", float("nan"))
+        out = case.tensors["out"].with_element(3, nan).with_element(6, nan)
+        reasons = self.report(self.write(case | {"out": out}), status=1)["reasons"]
+        self.assertEqual(reasons, ["out: 2 NaN where a number is due, first at (b 0, h 0, i 1, c 1)"])
+
     def test_infinity_where_a_number_is_due(self) -> None:
         case = self.answered(small_call())
         infinity = struct.pack("<f", float("inf"))

@@ -125,6 +125,15 @@ CONSTRAINT(MSK_C4, alignment_by_offsets_needs_one_for_each_batch_entry) {
   EXPECT_EQ(with(Lengths{1, -7}), "");
 }
 
+CONSTRAINT(MSK_C6, key_padding_has_an_entry_for_each_key) {
+  const auto with = [](const Shape& shape) {
+    return refusal_of_call([&](Problem& p) { p.inputs.key_padding = Matrix<bool>({shape[0], shape[1]}, true); });
+  };
+  EXPECT_EQ(with({2, 5}), "");
+  EXPECT_EQ(with({1, 5}), "MSK.C6: key_padding: shape (2, 5), got (1, 5)");
+  EXPECT_EQ(with({2, 3}), "MSK.C6: key_padding: shape (2, 5), got (2, 3)");
+}
+
 CONSTRAINT(MSK_C5, document_numbers_come_together) {
   const auto with = [](const Shape& q_shape, const Shape& k_shape) {
     return refusal_of_call([&](Problem& p) {

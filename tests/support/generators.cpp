@@ -96,6 +96,10 @@ void add_masks(Problem& p) {
   if (one_in(6)) p.inputs.q_lengths = lengths(n.batch, n.queries);
   if (one_in(6)) p.inputs.prefix_lengths = lengths(n.batch, n.keys);
   if (one_in(6)) {
+    p.inputs.key_padding =
+        tabulate(n.batch, n.keys, [](std::size_t, std::size_t) { return *rc::gen::element(true, true, false); });
+  }
+  if (one_in(6)) {
     p.inputs.document_q = documents(n.batch, n.queries);
     p.inputs.document_k = documents(n.batch, n.keys);
   }

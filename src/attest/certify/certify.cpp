@@ -30,56 +30,6 @@ std::vector<Chunk> chunks_of(const Extents& n) {
   return chunks;
 }
 
-bool is_f8(Format format) { return format == Format::f8e4m3 || format == Format::f8e5m2; }
-
-CertifiedTensor prepare(const std::string& name, Format format, const Problem& problem) {
-  CertifiedTensor tensor{.format = format,
-                         .overflow = is_f8(format) ? problem.call.f8_overflow : Overflow::standard,
-                         .shape = shape_of_output(name, extents(problem.inputs)),
-                         .elements = {}};
-  tensor.elements.resize(element_count(tensor.shape));
-  return tensor;
-}
-
-/// The middle of an enclosure as an unevaluated sum of two doubles.
-void set_exact(Element& element, const Value& value) {
-  if (const auto* special = std::get_if<double>(&value)) {
-    element.exact = *special;
-    element.exact_low = 0;
-    return;
-  }
-  const Point middle = median(std::get<Enclosure>(value));
-  element.exact = static_cast<double>(middle);
-  element.exact_low = std::isfinite(element.exact) ? static_cast<double>(Point(middle - element.exact)) : 0.0;
-}
-
-/// A unit in a format: u times it, and the smallest positive number, which underflow costs. Zero stays zero: an element
-/// that nothing contributes to has no excuse.
-double unit_in(Format format, double unit) {
-  return unit == 0 ? 0.0 : unit * unit_roundoff(format) + decode(format, 1);
-}
-
-Element element_of(const CertifiedTensor& tensor, const Measured& measured) {
-  const Candidates candidates = round_value(tensor.format, measured.value, tensor.overflow);
-  Element element{candidates.lower, candidates.upper, 0, 0, unit_in(tensor.format, measured.unit)};
-  const bool zero = element.lower == 0 && element.upper == 0;
-  const bool both_signs = std::signbit(element.lower) != std::signbit(element.upper);
-  if (zero && both_signs) element.lower = element.upper = 0.0;  // MPFI's [0, 0] is [+0, -0]; an exact zero is +0
-  set_exact(element, measured.value);
-  return element;
-}
-
-/// Rounds one row of an output; true when each element is decided.
-bool round_row(CertifiedTensor& tensor, std::size_t row, const std::vector<Measured>& values) {
-  bool decided = true;
-  for (std::size_t c = 0; c < values.size(); ++c) {
-    Element& element = tensor.elements[row * values.size() + c];
-    element = element_of(tensor, values[c]);
-    decided &= status_of(tensor.format, {element.lower, element.upper}) == Status::decided;
-  }
-  return decided;
-}
-
 /// Without values there is no output to evaluate; the other outputs do not read them.
 void drop_values(EnclosedHead& operands) {
   const std::size_t keys = operands.head.values.shape(0);
@@ -136,7 +86,7 @@ class Certifier {
                                      {"scores", values.scores}}) {
       const auto found = outputs_.find(name);
       if (found == outputs_.end() || settled_.at(name)[row]) continue;
-      settled_.at(name)[row] = round_row(found->second, row, part);
+      settled_.at(name)[row] = round_elements(found->second, row * part.size(), part);
       decided &= settled_.at(name)[row] != 0;
       const std::lock_guard lock(recording_);
       found->second.bits = std::max(found->second.bits, bits);
@@ -152,27 +102,6 @@ class Certifier {
   const Ladder ladder_;
   std::mutex recording_;
 };
-
-/// present_k and present_v are the keys and values themselves.
-void copy_present(CertifiedTensor& tensor, const Tensor<double>& source) {
-  std::transform(source.begin(), source.end(), tensor.elements.begin(), [&](double x) {
-    const double rounded = round_to(tensor.format, x, tensor.overflow);
-    return Element{rounded, rounded, x, 0, unit_in(tensor.format, std::fabs(x))};
-  });
-}
-
-/// ENC.D3 at the end of the ladder: counts the undecided and refuses to answer for the unresolved.
-void settle(const std::string& name, CertifiedTensor& tensor, const Ladder& ladder) {
-  for (std::size_t n = 0; n < tensor.elements.size(); ++n) {
-    const Element& element = tensor.elements[n];
-    const Status status = status_of(tensor.format, {element.lower, element.upper});
-    if (status == Status::unresolved) {
-      throw CannotAnswer(fmt::format("ENC.D3: {}: element {} lies between {} and {} and is not settled at {} bits",
-                                     name, n, element.lower, element.upper, ladder.cap));
-    }
-    tensor.undecided += status == Status::undecided;
-  }
-}
 
 }  // namespace
 
@@ -194,7 +123,9 @@ std::map<std::string, CertifiedTensor> certify(const Problem& problem, const std
                                                const Ladder& ladder, const Progress& progress) {
   check(problem);
   std::map<std::string, CertifiedTensor> outputs;
-  for (const auto& [name, format] : wanted) outputs.emplace(name, prepare(name, format, problem));
+  for (const auto& [name, format] : wanted) {
+    outputs.emplace(name, prepare(format, problem.call.f8_overflow, shape_of_output(name, extents(problem.inputs))));
+  }
   Certifier certifier(problem, outputs, ladder);
   const std::vector<Chunk> chunks = chunks_of(extents(problem.inputs));
   std::mutex reporting;
@@ -205,10 +136,10 @@ std::map<std::string, CertifiedTensor> certify(const Problem& problem, const std
     if (progress) progress(++done, chunks.size());
   });
   if (const auto found = outputs.find("present_k"); found != outputs.end()) {
-    copy_present(found->second, problem.inputs.k);
+    copy_rounded(found->second, problem.inputs.k);
   }
   if (const auto found = outputs.find("present_v"); found != outputs.end()) {
-    copy_present(found->second, problem.inputs.v);
+    copy_rounded(found->second, problem.inputs.v);
   }
   for (auto& [name, tensor] : outputs) settle(name, tensor, ladder);
   return outputs;

@@ -4,17 +4,11 @@
 
 #include <vector>
 
-#include "attest/certify/rounding.hpp"
+#include "attest/certify/certified.hpp"
 #include "attest/definitions/attention.hpp"
 #include "attest/definitions/nonfinite.hpp"
 
 namespace attest {
-
-/// One element: its value, and its unit before the format's unit roundoff is multiplied in.
-struct Measured {
-  Value value;
-  double unit;
-};
 
 /// Every output of one row; an output that nobody asked for is left empty.
 struct RowValues {

@@ -112,6 +112,9 @@ std::vector<Field> make_fields() {
       named<MaskPolarity>(
           "mask_polarity", &Call::mask_polarity,
           {{"true_is_visible", MaskPolarity::true_is_visible}, {"true_is_hidden", MaskPolarity::true_is_hidden}}),
+      named<MaskPolarity>(
+          "padding_polarity", &Call::padding_polarity,
+          {{"true_is_visible", MaskPolarity::true_is_visible}, {"true_is_hidden", MaskPolarity::true_is_hidden}}),
       named<MaskAxes>("mask_axes", &Call::mask_axes,
                       {{"numpy", MaskAxes::numpy}, {"batch_first", MaskAxes::batch_first}}),
       named<ShortMask>("mask_short", &Call::mask_short, {{"refuse", ShortMask::refuse}, {"hide", ShortMask::hide}}),

@@ -65,6 +65,7 @@ struct Call {
   std::optional<long> window_right;  ///< nullopt: unbounded
   WindowCounts window_counts = WindowCounts::others;
   MaskPolarity mask_polarity = MaskPolarity::true_is_visible;
+  MaskPolarity padding_polarity = MaskPolarity::true_is_visible;  ///< of the tensor key_padding
   MaskAxes mask_axes = MaskAxes::numpy;
   ShortMask mask_short = ShortMask::refuse;
   HeadMap head_map = HeadMap::grouped;

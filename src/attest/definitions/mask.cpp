@@ -72,6 +72,8 @@ void require_additive(const Tensor<double>& bias) {
     require(b < infinity, "MSK.C1", "an additive mask has neither NaN nor +infinity, got {}", b);
 }
 
+bool not_padding(const Matrix<bool>& key_padding, std::size_t b, std::size_t j) { return key_padding(b, j); }
+
 std::int64_t offset_of(const Problem& problem, std::size_t b) {
   const Inputs& in = problem.inputs;
   const Extents n = extents(in);
@@ -100,6 +102,7 @@ bool is_visible(const Problem& problem, std::size_t b, std::size_t h, std::size_
       window(row, key, offset, others(call.window_left, call.window_counts),
              others(call.window_right, call.window_counts)),
       !in.document_q || same_document((*in.document_q)(b, i), (*in.document_k)(b, j)),
+      !in.key_padding || not_padding(*in.key_padding, b, j),
       !in.visible || visible_entry(*in.visible, b, h, i, j),
       !in.bias || broadcast_at(*in.bias, b, h, i, j) > -infinity,
   });

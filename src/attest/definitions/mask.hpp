@@ -55,6 +55,9 @@ bool is_visible(const Problem& problem, std::size_t b, std::size_t h, std::size_
 /// MSK.D14  visible_keys(row): the indices of the visible keys, in increasing order.
 std::vector<std::size_t> visible_keys(Row<bool> visible);
 
+/// MSK.D15  not_padding(b, j): whether key j of batch entry b is there, by a mask of its own for each batch entry.
+bool not_padding(const Matrix<bool>& key_padding, std::size_t b, std::size_t j);
+
 /// Refuses NaN and +infinity in an additive mask: MSK.C1.
 void require_additive(const Tensor<double>& bias);
 

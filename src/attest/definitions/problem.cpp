@@ -62,6 +62,14 @@ void check_documents(const Inputs& in) {
   }
 }
 
+void check_padding(const Inputs& in) {
+  if (!in.key_padding) return;
+  const Extents n = extents(in);
+  require(in.key_padding->shape(0) == n.batch && in.key_padding->shape(1) == n.keys, "MSK.C6",
+          "key_padding: shape ({}, {}), got ({}, {})", n.batch, n.keys, in.key_padding->shape(0),
+          in.key_padding->shape(1));
+}
+
 void check_masks(const Problem& problem) {
   const Inputs& in = problem.inputs;
   const Extents n = extents(in);
@@ -135,6 +143,7 @@ void check_all_factors(const Inputs& in) {
 void check(const Problem& problem) {
   check_extents(problem.inputs);
   check_masks(problem);
+  check_padding(problem.inputs);
   check_documents(problem.inputs);
   check_numbers(problem.call);
   check_dropout(problem);

@@ -17,6 +17,7 @@ struct Inputs {
   Tensor<double> v;                                    ///< (B, Hv, Sk, Dv)
   std::optional<Tensor<double>> bias;                  ///< broadcasts to (B, Hq, Sq, Sk); -infinity hides the key
   std::optional<Tensor<bool>> visible;                 ///< broadcasts to (B, Hq, Sq, Sk); true = visible
+  std::optional<Matrix<bool>> key_padding;             ///< (B, Sk); true = a key that is there
   std::optional<Vector<std::int64_t>> q_lengths;       ///< (B)
   std::optional<Vector<std::int64_t>> k_lengths;       ///< (B)
   std::optional<Vector<std::int64_t>> prefix_lengths;  ///< (B)
@@ -44,7 +45,7 @@ struct Problem {
 
 Extents extents(const Inputs& inputs);
 
-/// Refuses, with the constraint's id, a problem that violates ATT.C1 to ATT.C11, MSK.C3 to MSK.C5, SHP.C3. Everything
+/// Refuses, with the constraint's id, a problem that violates ATT.C1 to ATT.C11, MSK.C3 to MSK.C6, SHP.C3. Everything
 /// above the door may rely on them.
 void check(const Problem& problem);
 

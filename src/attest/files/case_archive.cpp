@@ -55,6 +55,11 @@ void add_masks(Tensors& tensors, const Problem& problem) {
   if (inputs.visible) {
     tensors.add("visible", hidden ? visible_from_hidden(*inputs.visible) : *inputs.visible, Dtype::boolean);
   }
+  if (inputs.key_padding) {
+    const Tensor<bool> there = *inputs.key_padding;
+    const bool turned = problem.call.padding_polarity == MaskPolarity::true_is_hidden;
+    tensors.add("key_padding", turned ? visible_from_hidden(there) : there, Dtype::boolean);
+  }
   if (inputs.bias) tensors.add("bias", *inputs.bias, Dtype::f64);
   if (inputs.kept) tensors.add("kept", *inputs.kept, Dtype::boolean);
 }

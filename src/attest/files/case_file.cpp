@@ -138,6 +138,12 @@ void read_masks(const Archive& archive, const Call& call, Inputs& inputs) {
     const bool hidden = call.mask_polarity == MaskPolarity::true_is_hidden;
     inputs.visible = four_axes(hidden ? visible_from_hidden(ones) : ones, call, keys, false, "visible");
   }
+  if (const Array* given = find(archive, "key_padding", Kind::boolean)) {
+    require_rank("key_padding", given->values, 2, "(B, Sk)");
+    const Tensor<bool> ones = visible_from_ones(given->values);
+    const bool hidden = call.padding_polarity == MaskPolarity::true_is_hidden;
+    inputs.key_padding = converted<Matrix<bool>>(hidden ? visible_from_hidden(ones) : ones);
+  }
   if (const Array* given = find(archive, "bias", Kind::floating)) {
     inputs.bias = four_axes(given->values, call, keys, -infinity, "bias");
   }

@@ -21,6 +21,7 @@ const std::vector<Known> known_tensors = {
     {"v", false, Layouts::all},
     {"bias", false, Layouts::all},
     {"visible", false, Layouts::all},
+    {"key_padding", false, Layouts::padded},
     {"q_lengths", false, Layouts::padded},  // THD has its lengths in its boundaries
     {"k_lengths", false, Layouts::padded},
     {"document_q", false, Layouts::all},

@@ -1,7 +1,8 @@
 #pragma once
 /// The arithmetic of a small format, emulated: a binary64 operation rounded to the format. For + - * / and sqrt this is
-/// the correctly rounded operation, because 2p + 2 <= 53 for every format here narrower than f64 (FMT.P5); exp, log
-/// and tanh are the binary64 functions, rounded. There is no fused multiply-add: double rounding would spoil it.
+/// the correctly rounded operation, because 2p + 2 <= 53 for every format here narrower than f64 (FMT.P5); exp, log,
+/// tanh, sin and cos are the binary64 functions, rounded. There is no fused multiply-add: double rounding would spoil
+/// it.
 
 #include "attest/scalar/format.hpp"
 #include "attest/scalar/scalar.hpp"
@@ -24,6 +25,8 @@ requires(2 * parameters(F).precision + 2 <= 53) struct Rounded {
   friend Rounded log(Rounded a) { return Rounded(std::log(a.value)); }
   friend Rounded tanh(Rounded a) { return Rounded(std::tanh(a.value)); }
   friend Rounded sqrt(Rounded a) { return Rounded(std::sqrt(a.value)); }
+  friend Rounded sin(Rounded a) { return Rounded(std::sin(a.value)); }
+  friend Rounded cos(Rounded a) { return Rounded(std::cos(a.value)); }
   friend bool operator==(Rounded a, Rounded b) { return a.value == b.value; }
   friend bool operator<(Rounded a, Rounded b) { return a.value < b.value; }
 };

@@ -10,12 +10,14 @@
 
 namespace attest {
 
+using std::cos;
 using std::exp;
 using std::log;
+using std::sin;
 using std::sqrt;
 using std::tanh;
 
-/// The operations beyond + - * / exp log tanh sqrt; specialised once per arithmetic.
+/// The operations beyond + - * / exp log tanh sqrt sin cos; specialised once per arithmetic.
 template <class T>
 struct Arithmetic;
 
@@ -36,6 +38,8 @@ concept Scalar = Numeric<T> && requires(T a, double x, std::span<const T> row) {
   { log(a) } -> std::convertible_to<T>;
   { tanh(a) } -> std::convertible_to<T>;
   { sqrt(a) } -> std::convertible_to<T>;
+  { sin(a) } -> std::convertible_to<T>;
+  { cos(a) } -> std::convertible_to<T>;
   { Arithmetic<T>::lift(x) } -> std::same_as<T>;
   { Arithmetic<T>::shift_of(row) } -> std::same_as<T>;
   { Arithmetic<T>::positive_part(a) } -> std::same_as<T>;

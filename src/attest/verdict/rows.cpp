@@ -69,6 +69,7 @@ Problem single_row(const Problem& problem, std::size_t b, std::size_t h, std::si
   row.call.window_left = row.call.window_right = std::nullopt;
   row.call.alignment = Alignment::offsets;
   row.call.mask_polarity = MaskPolarity::true_is_visible;
+  row.call.padding_polarity = MaskPolarity::true_is_visible;
   row.call.mask_axes = MaskAxes::numpy;
   Inputs& to = row.inputs;
   to.q = slice(in.q, b, h, i, 1);

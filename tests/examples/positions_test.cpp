@@ -63,5 +63,22 @@ EXAMPLE(POS_E4, sinusoidal_encoding_of_the_first_positions) {
   for (std::size_t c = 0; c < 4; ++c) expect_prints(encoding(1, c), printed[c]);
 }
 
+EXAMPLE(POS_E5, a_partial_rotation_by_position_100) {
+  const PrecisionScope scope(property_bits);
+  const Enclosure cos_100 = cos(Enclosure(100)), sin_100 = sin(Enclosure(100));
+  const Enclosure cos_1 = cos(Enclosure(1)), sin_1 = sin(Enclosure(1));
+  const Vector<Enclosure> pairs = vector_of<Enclosure>({1, 0, 1, 0, 7});
+  const auto at = [&](std::int64_t p) {
+    return rotary_at<Enclosure>(row_of(pairs), p, 10000, Pairing::interleaved, 4);
+  };
+  expect_are(at(100), {cos_100, sin_100, cos_1, sin_1, 7});
+  const Vector<Enclosure> back = at(-100);
+  expect_are(back, {cos_100, -sin_100, cos_1, -sin_1, 7});
+  const double printed[] = {0.8623188722876839, 0.5063656411097588, 0.5403023058681398, -0.8414709848078965, 7};
+  for (std::size_t c = 0; c < 5; ++c) expect_prints(back(c), printed[c]);
+  const Vector<Enclosure> halves = vector_of<Enclosure>({1, 1, 0, 0, 7});
+  expect_are(rotary_at<Enclosure>(row_of(halves), 100, 10000, Pairing::halves, 4), {cos_100, cos_1, sin_100, sin_1, 7});
+}
+
 }  // namespace
 }  // namespace attest

@@ -277,5 +277,17 @@ PROPERTY(POS_P10, slopes_are_slopes_of_twice_the_power) {
   slopes_are_taken_from_twice_the_power<RoundedBF16>(heads);
 }
 
+PROPERTY(POS_P11, frequencies_are_a_geometric_sequence) {
+  const std::size_t width = *between<std::size_t>(1, 20);
+  const std::size_t m = *between<std::size_t>(0, 12), n = *between<std::size_t>(0, 12);
+  const double base = *rc::gen::element(10000.0, 500000.0, 2.0, 1.0, 0.5);
+  with_precision(property_bits, [&] {
+    const auto f = [&](std::size_t number) { return frequency<Enclosure>(number, width, base); };
+    RC_ASSERT(is_narrow(f(m + n)));
+    RC_ASSERT(meet(Enclosure(f(m) * f(n)), f(m + n)));
+    if (width % 2 == 0) RC_ASSERT(meet(Enclosure(f(width / 2) * Enclosure(base)), Enclosure(1)));
+  });
+}
+
 }  // namespace
 }  // namespace attest

@@ -155,6 +155,7 @@ TEST(OnnxRotaryEmbedding, without_position_ids_every_token_has_its_row) {
   folder.input(0, floats("x", {2, 1, 3, 4}, counting(24)));
   folder.input(1, floats("cos", {2, 3, 1}, counting(6)));
   folder.input(2, floats("sin", {2, 3, 1}, counting(6)));
+  folder.output(0, zeros("y", {2, 1, 3, 4}));
   folder.integer("rotary_embedding_dim", 2);
   const RotaryRows rotary = rotary_of(folder);
   EXPECT_EQ(rotary.places, (std::vector<std::size_t>{0, 1, 2, 3, 4, 5}));

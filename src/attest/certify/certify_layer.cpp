@@ -73,9 +73,11 @@ std::vector<Measured> mean_of(const Rows& weights) {
 /// Some query rows of one batch entry in one precision.
 class Entry {
  public:
-  Entry(const LayerProblem& problem, const Problem& inner, std::size_t b, const std::vector<std::size_t>& rows)
+  Entry(const LayerProblem& problem, const Problem& inner, std::size_t b, const std::vector<std::size_t>& rows,
+        bool weights)
       : problem_(problem),
         call_(inner.call),
+        wanted_{.out = true, .lse = false, .weights = weights, .scores = false},
         weight_(lift_matrix<Enclosure>(problem.state.output_weight)),
         bias_(lift_slot<Enclosure>(problem.state.output_bias)) {
     std::vector<Head<Enclosure>> heads = layer_heads<Enclosure>(problem, inner, b, rows);
@@ -88,7 +90,7 @@ class Entry {
     Rows weights;
     std::vector<Measured> merged;
     for (const EnclosedHead& head : heads_) {
-      RowValues row = evaluate_row(head, n, call_, {.out = true, .lse = false, .weights = true, .scores = false});
+      RowValues row = evaluate_row(head, n, call_, wanted_);
       std::ranges::copy(row.out, std::back_inserter(merged));
       weights.push_back(std::move(row.weights));
     }
@@ -101,6 +103,7 @@ class Entry {
  private:
   const LayerProblem& problem_;
   const Call& call_;
+  const RowWanted wanted_;
   std::vector<EnclosedHead> heads_;
   const Matrix<Enclosure> weight_;
   const std::optional<Vector<Enclosure>> bias_;
@@ -175,7 +178,7 @@ std::map<std::string, CertifiedTensor> certify(const LayerProblem& problem, cons
   const auto certify_chunk = [&](std::size_t n) {
     const std::size_t b = chunks[n].b;
     climb(ladder, chunks[n].rows, [&](const std::vector<std::size_t>& rows, int bits) {
-      const Entry entry(problem, inner, b, rows);
+      const Entry entry(problem, inner, b, rows, outputs.contains("weights") || outputs.contains("mean_weights"));
       std::vector<std::size_t> undecided;
       for (std::size_t r = 0; r < rows.size(); ++r) {
         if (!round_row(outputs, entry.evaluate(r), b, rows[r])) undecided.push_back(rows[r]);

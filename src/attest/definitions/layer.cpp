@@ -56,8 +56,12 @@ void check_rows(const LayerProblem& problem) {
   require(!in.descale_q && !in.descale_k && !in.descale_v, "MHA.C7", "descale factors: a layer projects its operands");
 }
 
-/// The number of query heads is 1 at least, or the layer has no output to merge.
-void check_heads(const LayerConfig& n) {
+/// Without heads, channels or widths there would be nothing to project or to merge.
+void check_config(const LayerConfig& n) {
+  for (const std::size_t extent :
+       {n.head_width, n.value_width, n.query_input, n.key_input, n.value_input, n.output_width}) {
+    require(extent > 0, "OPT.C4", "extents of a layer are at least 1, got 0");
+  }
   for (const std::size_t heads : {n.k_heads, n.v_heads}) {
     require(n.q_heads > 0 && heads > 0 && n.q_heads % heads == 0, "OPT.C4",
             "heads: at least 1 and a divisor of the {} query heads, got {}", n.q_heads, heads);
@@ -139,7 +143,7 @@ void check(const LayerProblem& problem) {
   require(problem.query.dimension() == 3 && problem.key.dimension() == 3, "MHA.C4",
           "query, key and value have three axes, got {}", problem.query.dimension());
   const std::size_t batch = problem.query.shape(0), keys = problem.key.shape(1);
-  check_heads(n);
+  check_config(n);
   check_input(problem.query, batch, problem.query.shape(1), n.query_input, "query");
   check_input(problem.key, batch, keys, n.key_input, "key");
   check_input(problem.value, batch, keys, n.value_input, "value");

@@ -18,6 +18,9 @@ struct HeadCounts {
   std::optional<std::size_t> q, k, v;
 };
 
+/// Takes them out of the metadata. Refuses what is no count: CAS.C7.
+HeadCounts take_head_counts(std::map<std::string, std::string>& metadata);
+
 struct CaseRecord {
   Call call;
   HeadCounts heads;

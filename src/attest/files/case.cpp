@@ -1,6 +1,7 @@
 #include "attest/files/case.hpp"
 
 #include "attest/files/case_file.hpp"
+#include "attest/files/node_outputs.hpp"
 #include "attest/files/onnx_folder.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
@@ -21,7 +22,7 @@ Archive read_safetensors(const fs::path& path) {
 
 }  // namespace
 
-Case read_case(const fs::path& path, const std::vector<Setting>& overrides) {
+AnyCase read_any_case(const fs::path& path, const std::vector<Setting>& overrides) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return case_from(read_safetensors(path), overrides);
   require(fs::exists(path / "model.onnx", error), "CAS.C17", "{}: a folder with model.onnx, or a safetensors file",
@@ -29,8 +30,19 @@ Case read_case(const fs::path& path, const std::vector<Setting>& overrides) {
   return read_onnx_folder(path, overrides);
 }
 
+Case read_case(const fs::path& path, const std::vector<Setting>& overrides) {
+  AnyCase any = read_any_case(path, overrides);
+  require(std::holds_alternative<Case>(any), "CAS.C17", "{}: an attention call, got another kind of case",
+          path.string());
+  return std::get<Case>(std::move(any));
+}
+
 std::map<OutputName, Output> read_outputs(const fs::path& path, const Problem& problem) {
   return outputs_from(read_safetensors(path), problem);
+}
+
+std::map<OutputName, Output> read_outputs(const fs::path& path, const NodeCase& node) {
+  return outputs_from(read_safetensors(path), node);
 }
 
 }  // namespace attest

@@ -10,7 +10,29 @@ namespace attest {
 
 namespace {
 
-constexpr std::string_view axis_names[] = {"b", "h", "i", "c"};
+/// The last axis of weights and scores and the third of present_k and present_v is a key j.
+std::vector<std::string> axes_of(const std::string& output) {
+  if (output == "lse") return {"b", "h", "i"};
+  if (output == "weights" || output == "scores") return {"b", "h", "i", "j"};
+  return {"b", "h", output.starts_with("present") ? "j" : "i", "c"};
+}
+
+std::string unit_of(const std::string& output) {
+  if (output == "out") return "u sum w|v|";
+  if (output == "lse") return "u (1 + sum w|s|)";
+  if (output == "weights") return "u w(1 + |s| + sum w|s|)";
+  if (output == "scores") return "u (|scale| sum |q k| + |bias|)";
+  return "u |x|";
+}
+
+Comparison empty_comparison(const std::string& name, const CertifiedTensor& due) {
+  Comparison c;
+  c.name = name;
+  c.format = due.format;
+  c.shape = due.shape;
+  c.bits = due.bits;
+  return c;
+}
 
 /// Which row of the call an element belongs to; present_k and present_v have none.
 std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t element) {
@@ -67,13 +89,17 @@ double distance_in_units(const Element& due, double answer) {
   return std::isnan(units) ? std::numeric_limits<double>::infinity() : units;  // both beyond binary64
 }
 
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers) {
+  Comparison c = empty_comparison(name, due);
+  for (std::size_t e = 0; e < due.elements.size(); ++e) judge_element(c, e, due.elements[e], answers.data()[e]);
+  return c;
+}
+
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
                    const Problem& problem, const std::vector<RowState>& rows) {
-  Comparison c;
-  c.name = name;
-  c.format = due.format;
-  c.shape = due.shape;
-  c.bits = due.bits;
+  Comparison c = empty_comparison(name, due);
+  c.unit = unit_of(name);
+  c.axes = axes_of(name);
   c.empty_rows = static_cast<std::size_t>(std::ranges::count(rows, RowState::empty));
   const Extents n = extents(problem.inputs);
   for (std::size_t e = 0; e < due.elements.size(); ++e) {
@@ -122,9 +148,8 @@ std::string position(const Comparison& c, std::size_t element) {
   std::vector<std::string> parts;
   const std::vector<std::size_t> index = unravel(element, c.shape);
   for (std::size_t axis = 0; axis < index.size(); ++axis) {
-    const bool over_keys = axis == 3 && (c.name == "weights" || c.name == "scores");
-    const std::string_view name = c.name.starts_with("present") && axis == 2 ? "j" : over_keys ? "j" : axis_names[axis];
-    parts.push_back(fmt::format("{} {}", name, index[axis]));
+    const bool named = axis < c.axes.size();
+    parts.push_back(named ? fmt::format("{} {}", c.axes[axis], index[axis]) : std::to_string(index[axis]));
   }
   return fmt::format("({})", fmt::join(parts, ", "));
 }

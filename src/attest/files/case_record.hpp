@@ -12,6 +12,7 @@
 namespace attest {
 
 inline const std::string case_schema = "attest-case-1";
+inline const std::string layer_schema = "attest-layer-1";
 
 /// Head counts that the metadata gives. Layout BSD needs them; any other has them in its shapes, which must agree.
 struct HeadCounts {

@@ -1,20 +1,9 @@
 #pragma once
-/// A layer case: the call of a configured layer from a real run, with the answers that an implementation gave.
+/// The layer case format: what the tensors and the metadata of an archive say about a layer (spec/case-format.md).
 
-#include "attest/conventions/layer_record.hpp"
-#include "attest/definitions/layer.hpp"
 #include "attest/files/case.hpp"
 
 namespace attest {
-
-inline const std::string layer_schema = "attest-layer-1";
-
-/// Answers have the axes out (B, Sq, Eo), weights (B, Hq, Sq, Sk), mean_weights (B, Sq, Sk).
-struct LayerCase {
-  LayerRecord record;
-  LayerProblem problem;
-  std::map<OutputName, Output> outputs;
-};
 
 /// The layer case that an archive holds: `input`, or `query`, `key` and `value`; the state by the names of its slots;
 /// masks. Refuses, naming the tensor or key, whatever is missing, unknown (CAS.C5, CAS.C8), of another shape (CAS.C9)
@@ -23,8 +12,5 @@ LayerCase layer_case_from(const Archive& archive, const std::vector<Setting>& ov
 
 /// The answers in an archive that holds nothing else.
 std::map<OutputName, Output> outputs_from(const Archive& archive, const LayerCase& one);
-
-/// The archive of outputs in the axes of the case, ready to be written.
-Archive archive_of(const std::map<OutputName, Output>& outputs, const LayerCase& one);
 
 }  // namespace attest

@@ -147,14 +147,6 @@ std::vector<Chunk> chunks_of(const Tensor<double>& query) {
 
 }  // namespace
 
-Shape shape_of_output(const std::string& name, const LayerProblem& problem) {
-  const std::size_t batch = problem.query.shape(0), queries = problem.query.shape(1);
-  const std::size_t keys = problem.key.shape(1) + added_keys(problem);
-  if (name == "out") return {batch, queries, problem.config.output_width};
-  if (name == "mean_weights") return {batch, queries, keys};
-  return {batch, problem.config.q_heads, queries, keys};
-}
-
 double cost_of(const LayerProblem& problem) {
   const LayerConfig& n = problem.config;
   const double in = static_cast<double>(problem.query.size() * n.q_heads * n.head_width) +

@@ -14,10 +14,6 @@ namespace attest {
 std::map<std::string, CertifiedTensor> certify(const LayerProblem& problem, const std::map<std::string, Format>& wanted,
                                                const Ladder& ladder = {}, const Progress& progress = {});
 
-/// The shape of an output of a layer: out (B, Sq, Eo), weights (B, Hq, Sq, Sk), mean_weights (B, Sq, Sk), added keys
-/// counted.
-Shape shape_of_output(const std::string& name, const LayerProblem& problem);
-
 /// The products that the layer takes, masks left aside.
 double cost_of(const LayerProblem& problem);
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attest/conventions/layer_record.hpp"
-#include "attest/definitions/layer.hpp"
+#include "attest/definitions/layer_problem.hpp"
 #include "attest/definitions/row_operation.hpp"
 #include "attest/files/array.hpp"
 

@@ -2,9 +2,10 @@
 
 #include <fmt/ranges.h>
 
-#include "attest/certify/certify_layer.hpp"
+#include "attest/definitions/projections.hpp"
 #include "attest/files/case_masks.hpp"
 #include "attest/files/case_record.hpp"
+#include "attest/tensor/matmul.hpp"
 
 namespace attest {
 

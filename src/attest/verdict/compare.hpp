@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attest/certify/certify.hpp"
-#include "attest/definitions/layer.hpp"
+#include "attest/definitions/layer_problem.hpp"
 #include "attest/verdict/rows.hpp"
 
 namespace attest {

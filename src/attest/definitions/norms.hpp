@@ -11,6 +11,9 @@ namespace attest {
 /// Refuses an epsilon that is negative or not finite: NRM.C1. Called where an epsilon is read.
 void require_epsilon(double epsilon);
 
+/// Refuses a row without channels: NRM.C3.
+void require_channels(std::size_t width);
+
 /// Refuses a row whose norm would be 0/0: NRM.C4. Called before a row is enclosed; in `double` it is NaN.
 void require_layer_norm_exists(Row<double> row, double epsilon);
 void require_rms_norm_exists(Row<double> row, double epsilon);
@@ -18,14 +21,14 @@ void require_rms_norm_exists(Row<double> row, double epsilon);
 /// NRM.D1  mean(x) = (1/n) sum_c x_c
 template <Scalar T>
 T mean(Row<T> row) {
-  require(!row.empty(), "NRM.C3", "row: at least one channel, got {}", row.size());
+  require_channels(row.size());
   return sum_over<T>(row.size(), [&](std::size_t c) { return row[c]; }) / T(static_cast<int>(row.size()));
 }
 
 /// NRM.D5  mean_square(x) = (1/n) sum_c x_c^2
 template <Scalar T>
 T mean_square(Row<T> row) {
-  require(!row.empty(), "NRM.C3", "row: at least one channel, got {}", row.size());
+  require_channels(row.size());
   return dot(row, row) / T(static_cast<int>(row.size()));
 }
 

@@ -180,7 +180,7 @@ CONSTRAINT(CAS_C17, a_case_is_a_safetensors_file_or_an_onnx_folder) {
   EXPECT_TRUE(refuses("CAS.C17", "text", [&] { read_case(text); }));
   EXPECT_TRUE(refuses("CAS.C17", folder.string(), [&] { read_case(folder); }));
   EXPECT_TRUE(refuses("CAS.C16", "none", [&] { read_case(folder / "none"); }));
-  EXPECT_TRUE(refuses("CAS.C17", "text", [&] { read_outputs(text, {}); }));
+  EXPECT_TRUE(refuses("CAS.C17", "text", [&] { read_outputs(text, Problem()); }));
   write_whole(folder / "case", format_safetensors(small_case()));
   EXPECT_EQ(read_case(folder / "case").outputs.size(), 1u);
 }

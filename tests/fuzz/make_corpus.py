@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "command"))
 from archive import Archive, container, entries, tensor  # noqa: E402
 from command import filled, small_call, small_case  # noqa: E402
+from onnx_file import message, varint  # noqa: E402
 
 # ---------------------------------------------------------------- safetensors
 
@@ -74,26 +75,6 @@ def safetensors() -> dict[str, bytes]:
 # ---------------------------------------------------------------- ONNX, as protobuf writes it
 
 
-def varint(n: int) -> bytes:
-    """A number in groups of seven bits."""
-    n &= 2 ** 64 - 1
-    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
-
-
-def message(*fields: tuple[int, int | float | str | bytes]) -> bytes:
-    """Fields (number, value): integers as varints, floats in four bytes, others with a length."""
-    parts = []
-    for number, value in fields:
-        if isinstance(value, int):
-            parts.append(varint(number << 3) + varint(value))
-        elif isinstance(value, float):
-            parts.append(varint(number << 3 | 5) + struct.pack("<f", value))
-        else:
-            content = value.encode() if isinstance(value, str) else value
-            parts.append(varint(number << 3 | 2) + varint(len(content)) + content)
-    return b"".join(parts)
-
-
 def onnx_tensor(dims: Iterable[int], dtype: int, *data: tuple[int, int | bytes]) -> bytes:
     """A TensorProto; `data` are its fields with data."""
     return message(*((1, dim) for dim in dims), (2, dtype), *data, (8, "x"))
@@ -134,10 +115,10 @@ def attribute(name: str, number: int | float) -> bytes:
 
 
 def model(opset: int, inputs: list[str], outputs: list[str], *attributes: bytes,
-          nodes: int = 1) -> bytes:
-    """A ModelProto of Attention nodes; an empty name is an absent slot."""
+          nodes: int = 1, op_type: str = "Attention") -> bytes:
+    """A ModelProto of nodes of one operator; an empty name is an absent slot."""
     node = message(*((1, name) for name in inputs), *((2, name) for name in outputs),
-                   (4, "Attention"), *((5, one) for one in attributes))
+                   (4, op_type), *((5, one) for one in attributes))
     graph = message(*[(1, node)] * nodes, (2, "g"),
                     *((11, value(name, 1, 1, 2, 2, 2)) for name in inputs if name),
                     *((12, value(name, 1, 1, 2, 2, 2)) for name in outputs if name))
@@ -161,13 +142,25 @@ def onnx_models() -> dict[str, bytes]:
         "twice": model(23, ["Q", "K", "V"], ["Y"], every[1], every[1]),
         "half_past": model(23, ["Q", "K", "V", "", "PK"], ["Y"]),
         "nan_scale": model(23, ["Q", "K", "V"], ["Y"], attribute("scale", float("nan"))),
+        "softmax_11": model(11, ["X"], ["Y"], attribute("axis", -1), op_type="Softmax"),
+    }
+
+
+def onnx_nodes() -> dict[str, bytes]:
+    """Bytes as onnx_node_fuzz.cpp reads them: the operator, attributes, extents."""
+    return {
+        "softmax_13": bytes([0, 2, 255, 2, 3, 2]),
+        "softmax_1": bytes([0, 0, 1, 3, 2, 3, 4]),
+        "rms_normalization": bytes([1, 1, 1, 3, 2, 3, 4, 2, 3, 4]),
+        "rotary_positions": bytes([2, 1, 2, 4, 4, 1, 2, 2, 4, 2, 3, 1, 2, 3, 1, 2, 1, 2, 1, 2]),
+        "rotary_packed": bytes([2, 0, 2, 0, 3, 1, 2, 4, 3, 1, 2, 1, 3, 1, 2, 1]),
     }
 
 
 def main() -> None:
     """Writes every file."""
     for target, files in {"safetensors": safetensors(), "onnx_tensor": onnx_tensors(),
-                          "onnx_model": onnx_models()}.items():
+                          "onnx_model": onnx_models(), "onnx_node": onnx_nodes()}.items():
         folder = HERE / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():

@@ -6,15 +6,11 @@
 
 namespace attest {
 
-/// certify(operation, format): each row in enclosures along the ladder of ENC.D2. The result has the shape of
-/// the operand. Infinities and NaN follow the rules of chapter 17.
+/// ENC.D2 for an operation on rows. The result has the shape of the operand.
 CertifiedTensor certify(const RowOperation& operation, Format format, const Ladder& ladder = {},
                         const Progress& progress = {});
 
-/// The unit of its elements , as a report prints it.
-std::string unit_name(const RowOperation& operation);
-
-/// The elements that an operation makes, weighed like the products of `cost_of` for a call.
+/// The elements to be made, weighed so that they compare with the products of a call.
 double cost_of(const RowOperation& operation);
 
 }  // namespace attest

@@ -3,6 +3,7 @@
 #include "attest/certify/certify.hpp"
 #include "attest/certify/certify_layer.hpp"
 #include "attest/certify/certify_node.hpp"
+#include "attest/certify/operation_row.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
 

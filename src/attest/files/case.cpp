@@ -5,6 +5,7 @@
 #include "attest/files/layer_case.hpp"
 #include "attest/files/node_outputs.hpp"
 #include "attest/files/onnx_folder.hpp"
+#include "attest/files/onnx_node_folder.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
 
@@ -36,7 +37,9 @@ AnyCase read_any_case(const fs::path& path, const std::vector<Setting>& override
   if (!fs::is_directory(path, error)) return any_case_from(read_safetensors(path), overrides);
   require(fs::exists(path / "model.onnx", error), "CAS.C17", "{}: a folder with model.onnx, or a safetensors file",
           path.string());
-  return read_onnx_folder(path, overrides);
+  const OnnxGraph graph = read_onnx_graph(path / "model.onnx");
+  if (graph.op_type == "Attention") return attention_case(path, graph, overrides);
+  return node_case(path, graph, overrides);
 }
 
 Case read_case(const fs::path& path, const std::vector<Setting>& overrides) {

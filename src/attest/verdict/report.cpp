@@ -83,7 +83,9 @@ std::string text_of(const Report& report) {
   text += fmt::format("case  {}\n", report.case_name);
   for (const auto& [name, shape] : report.inputs) text += fmt::format("  {} {}", name, to_string(shape));
   text += "\ncall\n";
-  for (const auto& [key, value] : report.record) text += fmt::format("  {:<16} {}\n", key, value);
+  std::size_t widest = 16;
+  for (const auto& [key, value] : report.record) widest = std::max(widest, key.size());
+  for (const auto& [key, value] : report.record) text += fmt::format("  {:<{}} {}\n", key, widest, value);
   for (const Comparison& c : report.outputs) add_output(text, c);
   return text;
 }

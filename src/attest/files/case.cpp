@@ -1,36 +1,22 @@
 #include "attest/files/case.hpp"
 
+#include "attest/files/archive.hpp"
 #include "attest/files/case_file.hpp"
 #include "attest/files/onnx_folder.hpp"
-#include "attest/files/safetensors.hpp"
-#include "attest/files/whole_file.hpp"
 
 namespace attest {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-Archive read_safetensors(const fs::path& path) {
-  const std::vector<std::byte> file = read_whole(path);
-  require(looks_like_safetensors(file), "CAS.C17",
-          "{}: a folder with model.onnx, or a safetensors file (a header length of 8 bytes, then a brace)",
-          path.string());
-  return parse_safetensors(file);
-}
-
-}  // namespace
-
 Case read_case(const fs::path& path, const std::vector<Setting>& overrides) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return case_from(read_safetensors(path), overrides);
-  require(fs::exists(path / "model.onnx", error), "CAS.C17", "{}: a folder with model.onnx, or a safetensors file",
-          path.string());
-  return read_onnx_folder(path, overrides);
+  const bool onnx = fs::is_directory(path, error) && fs::exists(path / "model.onnx", error);
+  if (onnx) return read_onnx_folder(path, overrides);
+  return case_from(read_archive(path), overrides);
 }
 
 std::map<OutputName, Output> read_outputs(const fs::path& path, const Problem& problem) {
-  return outputs_from(read_safetensors(path), problem);
+  return outputs_from(read_archive(path), problem);
 }
 
 }  // namespace attest

@@ -28,7 +28,7 @@ struct Case {
   std::map<std::string, Dtype> dtypes = {};  ///< of the input tensors as the file held them, where that is known
 };
 
-/// Reads a case, detected by content: a folder with model.onnx, or a safetensors file (CAS.C17). `overrides` are call
+/// Reads a case, detected by content: a folder with model.onnx, or an archive (archive.hpp). `overrides` are call
 /// record keys that win over the file's (the command's --set). Refuses bad input with the id of the constraint (CAS.*,
 /// ATT.*, MSK.*).
 Case read_case(const std::filesystem::path& path, const std::vector<Setting>& overrides = {});

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -50,7 +51,7 @@ def float_mask_f16(path):
     attend_and_save(path, "flash", *call, {"attn_mask": bias})
 
 
-def textbook_f64(path):
+def textbook():
     """The formula of the textbooks, softmax(Q K^T / sqrt(d)) V, as one would write it in numpy."""
     source = np.random.default_rng(4)
     query = source.standard_normal((2, 3, 8, 16))
@@ -59,8 +60,19 @@ def textbook_f64(path):
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    tensors = {"q": query, "k": key, "v": value, "out": weights @ value}
-    save_case(path, "attest", tensors, layout="BHSD", scale="1/sqrt(d)", causal=False)
+    return {"q": query, "k": key, "v": value, "out": weights @ value}
+
+
+def textbook_f64(path):
+    """The textbook's call through safetensors."""
+    save_case(path, "attest", textbook(), layout="BHSD", scale="1/sqrt(d)", causal=False)
+
+
+def textbook_npz(path):
+    """The same call as numpy itself writes it."""
+    call = {"schema": "attest-case-1", "convention": "attest", "layout": "BHSD",
+            "scale": "1/sqrt(d)", "causal": False}
+    np.savez_compressed(path, **textbook(), case=json.dumps(call))
 
 
 CASES = {
@@ -68,11 +80,17 @@ CASES = {
     "pytorch-sdpa-masked-f32.safetensors": masked_f32,
     "pytorch-sdpa-float-mask-f16.safetensors": float_mask_f16,
     "numpy-textbook-f64.safetensors": textbook_f64,
+    "numpy-textbook-f64.npz": textbook_npz,
 }
 
 
 def content(path):
     """The call and the bits of every tensor; safetensors leaves the order of the keys open."""
+    if path.suffix == ".npz":
+        with np.load(path) as case:
+            arrays = {name: case[name] for name in case.files}
+        bits = {name: (one.dtype, one.shape, one.tobytes()) for name, one in arrays.items()}
+        return json.loads(str(arrays["case"])), bits
     with safe_open(path, framework="pt") as case:
         tensors = {name: case.get_tensor(name) for name in case.keys()}
         bits = {

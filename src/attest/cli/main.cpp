@@ -48,7 +48,10 @@ std::uint64_t parse_limit(const std::string& text) {
 /// What every command that reads a case takes: the case, and keys of its record.
 template <class Options>
 void add_case(CLI::App& command, const std::shared_ptr<Options>& options) {
-  command.add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  command
+      .add_option("CASE", options->case_path,
+                  "a safetensors or npz file, or a folder of .npy files or of an ONNX node test")
+      ->required();
   command
       .add_option_function<std::vector<std::string>>(
           "--set", [=](const std::vector<std::string>& texts) { options->overrides = parse_settings(texts); },
@@ -61,7 +64,7 @@ void add_check(CLI::App& app, std::function<int()>& chosen) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Compare an implementation's answers with the certified ones");
   add_case(*command, options);
-  command->add_option("--result", options->result_path, "take the answers from this safetensors file instead");
+  command->add_option("--result", options->result_path, "take the answers from this file or folder instead");
   command->add_option_function<std::string>(
       "--max-ulp", [=](const std::string& text) { options->max_ulp = parse_limit(text); },
       "accept answers within N representable steps; without it only structure is judged");

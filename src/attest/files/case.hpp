@@ -50,7 +50,7 @@ struct LayerCase {
 /// A case of any kind. What the commands ask of one is in cli/case_kinds.hpp, a function for each kind.
 using AnyCase = std::variant<Case, LayerCase, NodeCase>;
 
-/// Reads a case, detected by content: a folder with model.onnx, or a safetensors file (CAS.C17). `overrides` are call
+/// Reads a case, detected by content: a folder with model.onnx, or an archive (archive.hpp). `overrides` are call
 /// record keys that win over the file's (the command's --set). Refuses bad input with the id of the constraint (CAS.*,
 /// ATT.*, MSK.*).
 AnyCase read_any_case(const std::filesystem::path& path, const std::vector<Setting>& overrides = {});

@@ -13,6 +13,7 @@ import onnx
 
 from draws import DTYPES, Draws
 from judge import main
+from numpy_layers import layer_cases
 from onnx_cases import nodes
 from one_node import run_reference
 
@@ -109,6 +110,11 @@ def judge_forms(judge, dtype):
                        empty_row=empty_row)
 
 
+def judge_layers(judge, dtype):
+    for name, convention, tensors, call in layer_cases(Draws(DTYPES[dtype])):
+        judge.case((name, "layer", dtype), convention, tensors, **call)
+
+
 def judge_reference(judge, dtype):
     """ONNX's reference implementation of its operator Attention."""
     for name, node in nodes(Draws(DTYPES[dtype])):
@@ -125,6 +131,7 @@ def judge_reference(judge, dtype):
 def run(judge):
     for dtype in ("f64", "f32", "f16"):  # numpy multiplies no matrices of bfloat16
         judge_forms(judge, dtype)
+        judge_layers(judge, dtype)
     for dtype in ("f64", "f32", "f16"):
         judge_reference(judge, dtype)
     return f"numpy {numpy.__version__}, ONNX reference {onnx.__version__}"

@@ -1,5 +1,5 @@
 """Runs the attention operators of ONNX Runtime on the CPU and has `attest check` judge every answer:
-Attention of ONNX, and MultiHeadAttention and GroupQueryAttention of ONNX Runtime itself.
+Attention of ONNX, and MultiHeadAttention, GroupQueryAttention and Attention of ONNX Runtime itself.
 
     python onnxruntime_attention.py --attest build/release/attest [--keep FOLDER]
 
@@ -15,6 +15,7 @@ from judge import main
 from onnx_cases import nodes
 from one_node import run_onnxruntime
 from runtime_cases import group_query_cases, multihead_cases
+from runtime_layers import projecting_cases
 
 SCALE = "the body of the operator is run, which has the scale in binary32"
 SPREADS = "0 * NaN: hidden keys take part in the arithmetic"
@@ -56,6 +57,8 @@ def run(judge):
             judge.case((name, "MHA", dtype), "onnxruntime.mha", tensors, known, **call)
         for name, tensors, call, known in group_query_cases(draws):
             judge.case((name, "GQA", dtype), "onnxruntime.gqa", tensors, known, **call)
+        for name, tensors, call in projecting_cases(Draws(DTYPES[dtype])):
+            judge.case((name, "layer", dtype), "attest", tensors, **call)
     return f"ONNX Runtime {onnxruntime.__version__}"
 
 

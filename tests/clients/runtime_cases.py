@@ -81,11 +81,19 @@ def multihead_cases(draws):
     def case(name, operands, known=None, **options):
         return name, *multihead_case(operands, **options), known
 
+    def all_but_the_last_causal(name, operands):
+        """What LAST_ROW says the kernel does, judged as that."""
+        tensors, call = multihead_case(operands, unidirectional=1)
+        visible = numpy.tri(5, 8, dtype=bool)
+        visible[-1] = True
+        return name, tensors | {"visible": visible[None, None]}, call | {"causal": False}, None
+
     yield case("plain", make())
     yield case("d_v != d_k", make(widths=(16, 24)))
     yield case("unidirectional, Sq = Sk", make(lengths=(9, 9)), unidirectional=1)
     yield case("unidirectional, Sq > Sk: top left", make(lengths=(8, 5)), unidirectional=1)
     yield case("unidirectional, Sq < Sk", make(lengths=(5, 8)), LAST_ROW, unidirectional=1)
+    yield all_but_the_last_causal("unidirectional, Sq < Sk, as it is", make(lengths=(5, 8)))
     yield case("padding by key", make(), padding=padded)
     yield case("padding by length", make(), padding=lengths)
     yield case("padding by query and key", make(), padding=pairs)

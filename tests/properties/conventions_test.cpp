@@ -68,7 +68,9 @@ PROPERTY(CNV_P2, masks_of_either_polarity_round_trip) {
   problem.inputs.key_padding =
       tabulate(n.batch, n.keys, [&](std::size_t b, std::size_t j) { return there(b, j) == 1; });
 
-  const std::string name = *rc::gen::elementOf(convention_names());
+  // half of the draws are of the one convention that hides by true
+  const std::string name =
+      *rc::gen::oneOf(rc::gen::elementOf(convention_names()), rc::gen::just<std::string>("pytorch.mha"));
   problem.call = said_in(problem.call, name);
   Archive archive = file_of(problem);
   const bool masks_hide = convention(name).mask_polarity == MaskPolarity::true_is_hidden;

@@ -57,11 +57,12 @@ struct RuntimeGroupQuery {
 /// CNV.D11  runtime_group_query_call(attributes): causal by default; a window counts the query's own key.
 Call runtime_group_query_call(const RuntimeGroupQuery& attributes);
 
-/// CNV.D11  group_query_lengths(seqlens_k, S) = (min(S, seqlens_k + 1), seqlens_k + 1): how many of the S queries and
-/// of the keys in the cache are real, for each batch entry.
+/// How many queries and how many keys in the cache are real, for each batch entry.
 struct GroupQueryLengths {
   Vector<std::int64_t> queries, keys;
 };
+
+/// CNV.D11  group_query_lengths(n, S)_b = (min(S, n_b + 1), n_b + 1), of the input seqlens_k and S places of queries.
 GroupQueryLengths group_query_lengths(const Vector<std::int64_t>& seqlens_k, std::int64_t queries);
 
 /// jax.nn.dot_product_attention.

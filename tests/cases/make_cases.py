@@ -17,7 +17,13 @@ from safetensors import safe_open
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 from attest_case import save_case  # noqa: E402
-from pytorch_sdpa import attend_and_save, normal, query_key_value  # noqa: E402
+from pytorch_sdpa import answered, normal, query_key_value  # noqa: E402
+
+
+def attend_and_save(path, kernel, query, key, value, options):
+    """PyTorch's answer to one call, as a case."""
+    tensors, call = answered(kernel, query, key, value, options)
+    save_case(path, "pytorch.sdpa", tensors, **call)
 
 
 def causal_bf16(path):

@@ -76,13 +76,25 @@ struct Convention {
 const std::vector<Convention>& conventions() {
   static const std::vector<Convention> table = {
       {"attest", {}},
+      {"torchlean", {}},
       {"pytorch.sdpa", {}},
+      {"pytorch.mha",
+       {{"mask_polarity", "true_is_hidden"},
+        {"padding_polarity", "true_is_hidden"},
+        {"empty_row", "nan"},
+        {"weights_are", "dropped"}}},
       // Counts lengths from the end, as FlashAttention does since 2.1; equal to the padded extents without lengths.
       {"flash-2", {{"layout", "BSHD"}, {"alignment", "bottom_right_actual"}, {"empty_row_lse", "+inf"}}},
+      {"flash-3", {{"layout", "BSHD"}, {"alignment", "bottom_right_actual"}}},
       // The alignment follows from the node's inputs, the layout from their rank: CNV.D2.
       {"onnx-23", {{"scores_stage", "scaled"}}},
       {"onnx-24", {{"mask_short", "hide"}, {"scores_stage", "scaled"}}},
       {"onnx-25", {{"mask_short", "hide"}, {"scores_stage", "scaled"}}},
+      {"onnxruntime.mha", {{"layout", "BSD"}, {"alignment", "after_past"}, {"mask_axes", "batch_first"}}},
+      {"onnxruntime.gqa",
+       {{"layout", "BSD"}, {"causal", "true"}, {"alignment", "bottom_right_actual"}, {"window_counts", "self_too"}}},
+      {"jax", {{"layout", "BSHD"}}},
+      {"transformers", {{"alignment", "after_past"}, {"window_counts", "self_too"}, {"weights_are", "dropped"}}},
   };
   return table;
 }
@@ -92,6 +104,12 @@ std::vector<std::string> missing_from(const std::map<std::string, std::string>& 
   std::ranges::copy_if(record_keys(), std::back_inserter(missing),
                        [&](const std::string& key) { return !keys.contains(key); });
   return missing;
+}
+
+/// The same keys as a window that counts the query's own key, or does not.
+std::optional<long> recounted(std::optional<long> window, WindowCounts from, WindowCounts to) {
+  if (!window || from == to) return window;
+  return to == WindowCounts::self_too ? *window + 1 : *window - 1;
 }
 
 /// The record that the explicit keys override: the convention's, or none of which a field survives.
@@ -116,6 +134,19 @@ Call convention(std::string_view name) {
   call.convention = found->name;
   for (const Setting& setting : found->differs) set(call, setting.key, setting.value);
   return call;
+}
+
+Call said_in(const Call& call, std::string_view name) {
+  const Call other = convention(name);
+  Call said = call;
+  said.convention = other.convention;
+  said.layout = other.layout;
+  said.window_counts = other.window_counts;
+  said.window_left = recounted(call.window_left, call.window_counts, other.window_counts);
+  said.window_right = recounted(call.window_right, call.window_counts, other.window_counts);
+  said.mask_polarity = other.mask_polarity;
+  said.padding_polarity = other.padding_polarity;
+  return said;
 }
 
 std::vector<std::string> convention_names() {

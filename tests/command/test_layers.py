@@ -149,8 +149,7 @@ class Refusals(RefusalCase):
         dropout = {"probability": tensor("F32", (), [0.5]), "training": "true"}
         self.refuse_layer("ATT.C10: kept", dropout)
         self.refuse_layer("ATT.C10: kept", dropout | {"kept": tensor("BOOL", (1, 1, 1, 1), [True])})
-        self.refuse_layer("ATT.C6", {"probability": tensor("F32", (), [1.5]), "training": "true",
-                                     "kept": tensor("BOOL", (2, 2, 2, 3), [True] * 24)})
+        self.refuse_layer("DRP.C1", {"probability": tensor("F32", (), [1.5])})
 
     def test_keys(self) -> None:
         self.refuse_layer("CAS.C6: q_heads: required", {"q_heads": None})

@@ -12,7 +12,7 @@ enum class WeightAxes { in_out, out_in };
 /// How a file holds inputs and output: (B, S, E) or (S, B, E).
 enum class InputAxes { batch_first, sequence_first };
 
-/// CNV.D5  The record of a layer. `call.layout` and `call.dropout` are not keys of it: heads are inside the weights,
+/// CNV.D16  The record of a layer. `call.layout` and `call.dropout` are not keys of it: heads are inside the weights,
 /// and the probability is a slot of the state.
 struct LayerRecord {
   Call call;
@@ -22,7 +22,7 @@ struct LayerRecord {
   bool zero_attention = false;  ///< one more key and value, all zeros
 };
 
-/// CNV.D5  The record of a layer case: a convention that layers have with the explicit keys applied, or all keys.
+/// CNV.D16  The record of a layer case: a convention that layers have with the explicit keys applied, or all keys.
 /// Refuses by CAS.C5 to CAS.C7.
 LayerRecord layer_record_from(std::map<std::string, std::string> keys);
 

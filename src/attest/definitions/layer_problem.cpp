@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attest/definitions/dropout.hpp"
 #include "attest/definitions/mask.hpp"
 
 namespace attest {
@@ -21,51 +22,30 @@ void check_input(const Tensor<double>& input, std::size_t batch, std::size_t seq
   require(finite(input), "MHA.C6", "{}: finite numbers", name);
 }
 
-void check_slot(const auto& slot, const Shape& due, std::string_view name) {
-  const Shape got(slot.shape().begin(), slot.shape().end());
-  require(got == due, "OPT.C1", "{}: shape {}, got {}", name, to_string(due), to_string(got));
-  require(finite(slot), "MHA.C6", "{}: finite numbers", name);
+/// Every number of a state is finite; which slots it has is for check(config, state) to say.
+void check_numbers(const LayerConfig& config, const LayerState<double>& state) {
+  const auto slots = configured_slots(config);
+  const auto given = members(state);
+  for (std::size_t n = 0; n < slots.size(); ++n) {
+    require(!given[n] || finite(*given[n]), "MHA.C6", "{}: finite numbers", slots[n].slot.name);
+  }
 }
 
-void check_optional(bool enabled, const std::optional<Vector<double>>& slot, std::size_t width, std::string_view name) {
-  require(slot.has_value() == enabled, "OPT.C2", "{}: {} in this configuration", name, enabled ? "a slot" : "no slot");
-  if (slot) check_slot(*slot, {width}, name);
-}
-
-void check_state(const LayerConfig& n, const LayerState<double>& state) {
-  check_slot(state.query_weight, {n.query_input, n.q_heads * n.head_width}, "queryWeight");
-  check_slot(state.key_weight, {n.key_input, n.k_heads * n.head_width}, "keyWeight");
-  check_slot(state.value_weight, {n.value_input, n.v_heads * n.value_width}, "valueWeight");
-  check_slot(state.output_weight, {n.q_heads * n.value_width, n.output_width}, "outputWeight");
-  check_optional(n.input_bias, state.query_bias, n.q_heads * n.head_width, "queryBias");
-  check_optional(n.input_bias, state.key_bias, n.k_heads * n.head_width, "keyBias");
-  check_optional(n.input_bias, state.value_bias, n.v_heads * n.value_width, "valueBias");
-  check_optional(n.output_bias, state.output_bias, n.output_width, "outputBias");
-  require(state.probability.has_value() == n.dropout, "OPT.C2", "probability: {} in this configuration",
-          n.dropout ? "a slot" : "no slot");
+void check_row(const std::optional<Vector<double>>& row, std::size_t width, const std::string& name) {
+  if (!row) return;
+  require_fits(StateSlot{name, {width}}, *row);
+  require(finite(*row), "MHA.C6", "{}: finite numbers", name);
 }
 
 void check_rows(const LayerProblem& problem) {
   const LayerConfig& n = problem.config;
   require(problem.key_row.has_value() == problem.value_row.has_value(), "MHA.C5", "keyRow and valueRow come together");
-  check_optional(problem.key_row.has_value(), problem.key_row, n.k_heads * n.head_width, "keyRow");
-  check_optional(problem.value_row.has_value(), problem.value_row, n.v_heads * n.value_width, "valueRow");
+  check_row(problem.key_row, n.k_heads * n.head_width, "keyRow");
+  check_row(problem.value_row, n.v_heads * n.value_width, "valueRow");
   require(added_keys(problem) == 0 || !problem.masks.alibi_slopes, "MHA.C7",
           "alibi_slopes: added keys have no position to measure a distance from");
   const Inputs& in = problem.masks;
   require(!in.descale_q && !in.descale_k && !in.descale_v, "MHA.C7", "descale factors: a layer projects its operands");
-}
-
-/// Without heads, channels or widths there would be nothing to project or to merge.
-void check_config(const LayerConfig& n) {
-  for (const std::size_t extent :
-       {n.head_width, n.value_width, n.query_input, n.key_input, n.value_input, n.output_width}) {
-    require(extent > 0, "OPT.C4", "extents of a layer are at least 1, got 0");
-  }
-  for (const std::size_t heads : {n.k_heads, n.v_heads}) {
-    require(n.q_heads > 0 && heads > 0 && n.q_heads % heads == 0, "OPT.C4",
-            "heads: at least 1 and a divisor of the {} query heads, got {}", n.q_heads, heads);
-  }
 }
 
 /// A mask or bias with columns of its own for added keys: `entry` where a key is a projected one, `added` elsewhere.
@@ -136,11 +116,13 @@ void check(const LayerProblem& problem) {
   require(problem.query.dimension() == 3 && problem.key.dimension() == 3, "MHA.C4",
           "query, key and value have three axes, got {}", problem.query.dimension());
   const std::size_t batch = problem.query.shape(0), keys = problem.key.shape(1);
-  check_config(n);
+  check(n);
   check_input(problem.query, batch, problem.query.shape(1), n.query_input, "query");
   check_input(problem.key, batch, keys, n.key_input, "key");
   check_input(problem.value, batch, keys, n.value_input, "value");
-  check_state(n, problem.state);
+  check(n, problem.state);
+  check_numbers(n, problem.state);
+  if (n.dropout) require_probability(*problem.state.probability);
   check_rows(problem);
   require(!problem.call.dropout, "MHA.C7", "dropout: that of a layer is the slot probability of its state");
   inner_problem(problem);

@@ -11,8 +11,13 @@ namespace attest {
 
 namespace {
 
-const std::vector<std::string> slots = {"queryWeight", "keyWeight", "valueWeight", "outputWeight", "queryBias",
-                                        "keyBias",     "valueBias", "outputBias",  "probability"};
+/// The names of the slots that a layer may have.
+std::vector<std::string> slot_names() {
+  std::vector<std::string> names;
+  for (const auto& [enabled, slot] : configured_slots(LayerConfig())) names.push_back(slot.name);
+  return names;
+}
+
 const std::vector<std::string> others = {
     "input", "query",     "key",       "value",      "keyRow",     "valueRow",       "visible", "bias", "key_padding",
     "kept",  "q_lengths", "k_lengths", "document_q", "document_k", "prefix_lengths", "offsets", "sink", "alibi_slopes",
@@ -24,6 +29,7 @@ bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
 }
 
 void require_known(const Archive& archive) {
+  const std::vector<std::string> slots = slot_names();
   for (const auto& [name, array] : archive.tensors) {
     require(is_one_of(slots, name) || is_one_of(others, name) || is_one_of(answers, name), "CAS.C8",
             "{}: no tensor of a layer case; there are {} {} {}", name, fmt::join(slots, " "), fmt::join(others, " "),

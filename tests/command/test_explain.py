@@ -169,6 +169,9 @@ class Numbers(CommandCase):
     def test_an_exact_number_is_told_from_a_near_one(self) -> None:
         text = self.attest("explain", CAUSAL)
         self.assertIn("1/sqrt(16) = 0.25\n", text)
+        for scale, shown in (("0.5", "0.5"), ("0.3", "0.30000000"), ("1e-3", "0.0010000000"), ("1e10", "1e+10")):
+            text = self.attest("explain", CAUSAL, "--row", "0,0,0", "--set", f"scale={scale}")
+            self.assertIn(f"scale = {shown}, given", text)
         halves = small_call(scale="0") | {"k": filled("F32", 1, 1, 2, 2), "v": filled("F32", 1, 1, 2, 2)}
         shown = table_of(self.attest("explain", self.write(halves)), "key", "e_j")
         self.assertEqual([cells[:2] for cells in shown.values()], [["1", "0.5"]] * 2)

@@ -50,20 +50,31 @@ class Specification(CommandCase):
         self.assertIn("PROPERTY(SMX_P1,", line)
 
     def test_one_number_is_not_taken_for_another(self) -> None:
+        for name, text in {"spec/04-softmax.md": "### SMX.P1 One\n\n**level** tested only\n",
+                           "spec/status.md": "| SMX.P1 | One \\| two | tested only |  | [t](../tests/t.cpp) | "
+                                             "[note](../proofs_notes/SMX.P1-one.md) |  |\n",
+                           "tests/t.cpp": "PROPERTY(SMX_P12, twelve)\nPROPERTY(SMX_P1, one)\n"}.items():
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_text(text, encoding="utf-8")
+        self.assertEqual(self.attest("spec", "SMX.P1", "--root", self.folder),
+                         "SMX.P1  One\n\nlevel  tested only\nspec   spec/04-softmax.md:1\n"
+                         "test   tests/t.cpp:2\nnote   proofs_notes/SMX.P1-one.md\n")
         self.assertRegex(self.attest("spec", "ATT.D1"), r"(?m)^code .*  compute$")
-        one, ten = (re.search(r"(?m)^test   .*$", self.attest("spec", item))[0] for item in ("ATT.P1", "ATT.P10"))
-        self.assertNotEqual(one, ten)
 
-    def test_every_item_can_be_printed_with_its_places(self) -> None:
-        for item in ITEMS[::9]:
+    def test_every_item_is_printed_whole_and_alone_with_its_places(self) -> None:
+        for item in ITEMS:
             text = self.attest("spec", item)
             self.assertTrue(text.startswith(f"{item}  "))
-            self.assertNotRegex(text.split("\nspec   ")[1], r"(?m)^(code|test) +\S+(?<!\d)$")
-            self.assertRegex(text, r"(?m)^spec   spec/\S+:\d+$")
+            self.assertNotRegex(text, r"(?m)^##")
+            places = re.findall(r"(?m)^(spec|code|test) +(\S+):(\d+)( |$)", text)
+            self.assertEqual(len(places), len(re.findall(r"(?m)^(?:spec|code|test) +\S+/", text)), text)
+            self.assertEqual([kind for kind, *_ in places].count("spec"), 1)
+            for _, path, line, _ in places:
+                there = (SOURCE / path).read_text(encoding="utf-8").splitlines()[int(line) - 1]
+                self.assertRegex(there.replace("_", "."), rf"\b{re.escape(item)}\b")
 
     def test_a_slip_is_answered_with_the_nearest_ids(self) -> None:
-        for slip, near in (("SMX.D33", "SMX.D3"), ("SNX.D2", "SMX.D2"), ("ATT.P", "ATT.P1"), ("MHA.D2", "MHA.D1"),
-                           ("XYZ", "")):
+        for slip, near in ((f"SMX.D{33}", "SMX.D3"), ("SNX.D2", "SMX.D2"), ("ATT.P", "ATT.P1"), ("XYZ", "")):
             self.assert_refused("spec", slip, line=f"CAS.C7: ID: .* got \"{slip}\"; the nearest are .*{near}")
 
     def test_a_folder_without_a_specification(self) -> None:

@@ -52,7 +52,7 @@ void RowWalk::tell_leaks() {
 }
 
 void RowWalk::tell_sums(const Exponentials<Enclosure>& e) {
-  page_.line("SMX.D1", fmt::format("e_j = exp(logit_j - c), with c = {}, the greatest logit; total = sum of e_j = {}",
+  page_.line("SMX.D1", fmt::format("e_j = exp(logit_j - c), c = greatest logit = {}; total = sum of e_j = {}",
                                    say(e.shift), say(e.total)));
   if (keys_.empty()) return;
   page_.line(head().sink ? "SMX.D5" : "SMX.D3", "w_j = e_j / total, and exactly 0 at hidden keys");

@@ -1,6 +1,7 @@
 #include "attest/cli/case_kinds.hpp"
 
 #include "attest/certify/certify.hpp"
+#include "attest/certify/certify_layer.hpp"
 #include "attest/certify/certify_node.hpp"
 #include "attest/certify/operation_row.hpp"
 #include "attest/files/safetensors.hpp"
@@ -87,6 +88,48 @@ void dump_worst_row(const std::string& path, const Report& report, const Case& g
   const Case row{single_row(given.problem, at[0], at[1], at[2]), row_answers(answers, at[0], at[1], at[2]),
                  given.dtypes};
   write_whole(path, format_safetensors(archive_of(row)));
+}
+
+// A layer
+
+Record record_of(const LayerCase& given) {
+  Record record{{"convention", given.record.call.convention}};
+  for (const Setting& setting : describe(given.record)) record.emplace_back(setting.key, setting.value);
+  return record;
+}
+
+InputShapes input_shapes(const LayerCase& given) {
+  const auto shape = [](const auto& t) { return Shape(t.shape().begin(), t.shape().end()); };
+  const LayerProblem& problem = given.problem;
+  return {{"query", shape(problem.query)}, {"key", shape(problem.key)}, {"value", shape(problem.value)}};
+}
+
+double cost_of(const LayerCase& given) { return cost_of(given.problem); }
+
+Certified certify(const LayerCase& given, const Formats& wanted, const Ladder& ladder, const Progress& progress) {
+  return certify(given.problem, wanted, ladder, progress);
+}
+
+std::vector<Comparison> compare(const LayerCase& given, const Certified& due, const Outputs& answers) {
+  std::vector<Comparison> comparisons;
+  for (const auto& [name, answer] : answers) {
+    comparisons.push_back(compare(name, due.at(name), answer.values, given.problem));
+  }
+  return comparisons;
+}
+
+Formats evaluated(const LayerCase&, Format format, bool stages) {
+  Formats outputs{{"out", format}};
+  if (stages) outputs.insert({{"weights", format}, {"mean_weights", format}});
+  return outputs;
+}
+
+void require_query_rows(const LayerCase&) {
+  require(false, "CAS.C8", "--dump-worst: only an attention call has query rows of its own");
+}
+
+void dump_worst_row(const std::string&, const Report&, const LayerCase& given, const Outputs&) {
+  require_query_rows(given);
 }
 
 // A node beside attention

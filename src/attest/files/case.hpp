@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "attest/conventions/conventions.hpp"
-#include "attest/definitions/problem.hpp"
+#include "attest/conventions/layer_record.hpp"
+#include "attest/definitions/layer_problem.hpp"
 #include "attest/definitions/row_operation.hpp"
 #include "attest/files/array.hpp"
 
@@ -39,10 +39,18 @@ struct NodeCase {
   std::map<OutputName, Output> outputs;
 };
 
-/// A case of any kind. What the commands ask of one is in cli/case_kinds.hpp, a function for each kind.
-using AnyCase = std::variant<Case, NodeCase>;
+/// The call of a configured layer. Answers have the axes out (B, Sq, Eo), weights (B, Hq, Sq, Sk), mean_weights
+/// (B, Sq, Sk).
+struct LayerCase {
+  LayerRecord record;
+  LayerProblem problem;
+  std::map<OutputName, Output> outputs;
+};
 
-/// Reads a case, detected by content: a folder with model.onnx, or a safetensors file (CAS.C17). `overrides` are call
+/// A case of any kind. What the commands ask of one is in cli/case_kinds.hpp, a function for each kind.
+using AnyCase = std::variant<Case, LayerCase, NodeCase>;
+
+/// Reads a case, detected by content: a folder with model.onnx, or an archive (archive.hpp). `overrides` are call
 /// record keys that win over the file's (the command's --set). Refuses bad input with the id of the constraint (CAS.*,
 /// ATT.*, MSK.*).
 AnyCase read_any_case(const std::filesystem::path& path, const std::vector<Setting>& overrides = {});
@@ -54,8 +62,14 @@ Case read_case(const std::filesystem::path& path, const std::vector<Setting>& ov
 /// record: the command's --result.
 std::map<OutputName, Output> read_outputs(const std::filesystem::path& path, const Problem& problem);
 
+/// The same for a layer.
+std::map<OutputName, Output> read_outputs(const std::filesystem::path& path, const LayerCase& layer);
+
 /// The same for a node: `out`, in the shape of its operand.
 std::map<OutputName, Output> read_outputs(const std::filesystem::path& path, const NodeCase& node);
+
+/// The archive of a layer's outputs in the axes of its case.
+Archive archive_of(const std::map<OutputName, Output>& outputs, const LayerCase& layer);
 
 /// The archive of a node's output, ready to be written.
 Archive archive_of(const std::map<OutputName, Output>& outputs, const NodeCase& node);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attest/certify/certify.hpp"
+#include "attest/definitions/layer_problem.hpp"
 #include "attest/verdict/rows.hpp"
 
 namespace attest {
@@ -74,6 +75,10 @@ Comparison compare(const std::string& name, const CertifiedTensor& due, const Te
 /// The same for an output of a call, whose rows may be padding or empty and whose keys may be hidden.
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
                    const Problem& problem, const std::vector<RowState>& rows);
+
+/// The same for an output of a layer.
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                   const LayerProblem& problem);
 
 /// What is wrong with the structure, one sentence each: NaN where a number is due, empty rows, leaks, infinities.
 std::vector<std::string> structural_faults(const Comparison& comparison);

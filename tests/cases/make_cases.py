@@ -17,6 +17,7 @@ from safetensors import safe_open
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 from attest_case import save_case  # noqa: E402
+from pytorch_mha import state  # noqa: E402
 from pytorch_sdpa import answered, normal, query_key_value  # noqa: E402
 
 
@@ -57,6 +58,22 @@ def float_mask_f16(path):
     attend_and_save(path, "flash", *call, {"attn_mask": bias})
 
 
+def layer_f32(path):
+    """A layer with biases; tokens 5 and 6 of the second entry are padding, and the masks are causal."""
+    source = torch.Generator().manual_seed(5)
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    for parameter in layer.parameters():
+        parameter.data = normal(source, torch.float32, *parameter.shape) / 4
+    own = normal(source, torch.float32, 2, 7, 16)
+    padding = torch.zeros(2, 7, dtype=torch.bool)
+    padding[1, 5:] = True
+    later = torch.ones(7, 7, dtype=torch.bool).triu(1)
+    out, weights = layer(own, own, own, attn_mask=later, key_padding_mask=padding)
+    tensors = state(layer) | {"input": own, "visible": later, "key_padding": padding}
+    tensors |= {"out": out, "mean_weights": weights}
+    save_case(path, "pytorch.mha", tensors, schema="attest-layer-1", q_heads=4, input_axes="batch_first")
+
+
 def textbook():
     """The formula of the textbooks, softmax(Q K^T / sqrt(d)) V, as one would write it in numpy."""
     source = np.random.default_rng(4)
@@ -85,6 +102,7 @@ CASES = {
     "pytorch-sdpa-causal-bf16.safetensors": causal_bf16,
     "pytorch-sdpa-masked-f32.safetensors": masked_f32,
     "pytorch-sdpa-float-mask-f16.safetensors": float_mask_f16,
+    "pytorch-mha-causal-f32.safetensors": layer_f32,
     "numpy-textbook-f64.safetensors": textbook_f64,
     "numpy-textbook-f64.npz": textbook_npz,
 }

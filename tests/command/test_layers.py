@@ -6,7 +6,7 @@ from __future__ import annotations
 import unittest
 
 from archive import Archive, Tensor, tensor
-from command import CommandCase, RefusalCase, filled
+from command import LAYER, CommandCase, RefusalCase, filled
 
 STAGES = ("mean_weights", "out", "weights")
 
@@ -63,6 +63,15 @@ class Layers(CommandCase):
         moved = {name: t.transposed(*out) if name == "out" else t
                  for name, t in second.tensors.items()}
         self.assertEqual(first.tensors, moved)
+
+    def test_a_layer_of_pytorch(self) -> None:
+        outputs = self.report(LAYER)["outputs"]
+        self.assertEqual(sorted(outputs), ["mean_weights", "out"])
+        for wrong in ("mask_polarity=true_is_visible", "padding_polarity=true_is_visible",
+                      "zero_attn=true", "scale=0.55", "weight_axes=in_out"):
+            with self.subTest(wrong=wrong):
+                self.assertEqual(self.run_attest("check", LAYER, "--set", wrong, "--max-ulp",
+                                                 "10000").returncode, 2 if "zero" in wrong else 1)
 
     def test_axes_are_said_by_the_record(self) -> None:
         layer = rich_layer()

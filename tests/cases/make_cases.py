@@ -5,6 +5,7 @@
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +17,14 @@ from safetensors import safe_open
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 from attest_case import save_case  # noqa: E402
-from pytorch_sdpa import attend_and_save, normal, query_key_value  # noqa: E402
+from pytorch_mha import state  # noqa: E402
+from pytorch_sdpa import answered, normal, query_key_value  # noqa: E402
+
+
+def attend_and_save(path, kernel, query, key, value, options):
+    """PyTorch's answer to one call, as a case."""
+    tensors, call = answered(kernel, query, key, value, options)
+    save_case(path, "pytorch.sdpa", tensors, **call)
 
 
 def causal_bf16(path):
@@ -50,7 +58,23 @@ def float_mask_f16(path):
     attend_and_save(path, "flash", *call, {"attn_mask": bias})
 
 
-def textbook_f64(path):
+def layer_f32(path):
+    """A layer with biases; tokens 5 and 6 of the second entry are padding, and the masks are causal."""
+    source = torch.Generator().manual_seed(5)
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    for parameter in layer.parameters():
+        parameter.data = normal(source, torch.float32, *parameter.shape) / 4
+    own = normal(source, torch.float32, 2, 7, 16)
+    padding = torch.zeros(2, 7, dtype=torch.bool)
+    padding[1, 5:] = True
+    later = torch.ones(7, 7, dtype=torch.bool).triu(1)
+    out, weights = layer(own, own, own, attn_mask=later, key_padding_mask=padding)
+    tensors = state(layer) | {"input": own, "visible": later, "key_padding": padding}
+    tensors |= {"out": out, "mean_weights": weights}
+    save_case(path, "pytorch.mha", tensors, schema="attest-layer-1", q_heads=4, input_axes="batch_first")
+
+
+def textbook():
     """The formula of the textbooks, softmax(Q K^T / sqrt(d)) V, as one would write it in numpy."""
     source = np.random.default_rng(4)
     query = source.standard_normal((2, 3, 8, 16))
@@ -59,20 +83,38 @@ def textbook_f64(path):
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    tensors = {"q": query, "k": key, "v": value, "out": weights @ value}
-    save_case(path, "attest", tensors, layout="BHSD", scale="1/sqrt(d)", causal=False)
+    return {"q": query, "k": key, "v": value, "out": weights @ value}
+
+
+def textbook_f64(path):
+    """The textbook's call through safetensors."""
+    save_case(path, "attest", textbook(), layout="BHSD", scale="1/sqrt(d)", causal=False)
+
+
+def textbook_npz(path):
+    """The same call as numpy itself writes it."""
+    call = {"schema": "attest-case-1", "convention": "attest", "layout": "BHSD",
+            "scale": "1/sqrt(d)", "causal": False}
+    np.savez_compressed(path, **textbook(), case=json.dumps(call))
 
 
 CASES = {
     "pytorch-sdpa-causal-bf16.safetensors": causal_bf16,
     "pytorch-sdpa-masked-f32.safetensors": masked_f32,
     "pytorch-sdpa-float-mask-f16.safetensors": float_mask_f16,
+    "pytorch-mha-causal-f32.safetensors": layer_f32,
     "numpy-textbook-f64.safetensors": textbook_f64,
+    "numpy-textbook-f64.npz": textbook_npz,
 }
 
 
 def content(path):
     """The call and the bits of every tensor; safetensors leaves the order of the keys open."""
+    if path.suffix == ".npz":
+        with np.load(path) as case:
+            arrays = {name: case[name] for name in case.files}
+        bits = {name: (one.dtype, one.shape, one.tobytes()) for name, one in arrays.items()}
+        return json.loads(str(arrays["case"])), bits
     with safe_open(path, framework="pt") as case:
         tensors = {name: case.get_tensor(name) for name in case.keys()}
         bits = {

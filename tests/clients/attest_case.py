@@ -2,14 +2,26 @@
 
 import json
 
-import torch
-from safetensors.torch import save_file
+import ml_dtypes
+import numpy
+from safetensors.numpy import save_file
 
 
-def save_case(path, convention, tensors, **call):
-    """`tensors` are torch or numpy arrays by name; `call` overrides keys of the call record."""
-    metadata = {"schema": "attest-case-1", "convention": convention}
+def save_case(path, convention, tensors, schema="attest-case-1", **call):
+    """`tensors` are torch, jax or numpy arrays by name; `call` overrides keys of the record."""
+    metadata = {"schema": schema, "convention": convention}
     for key, value in call.items():
         metadata[key] = value if isinstance(value, str) else json.dumps(value)
-    arrays = {name: torch.as_tensor(tensor).contiguous() for name, tensor in tensors.items()}
-    save_file(arrays, path, metadata)
+    save_file({name: as_numpy(tensor) for name, tensor in tensors.items()}, path, metadata)
+
+
+def as_numpy(tensor):
+    """A contiguous numpy array of the same numbers; numpy itself has no bfloat16 to give torch."""
+    if hasattr(tensor, "detach"):
+        tensor = tensor.detach()
+        if str(tensor.dtype) == "torch.bfloat16":
+            import torch
+
+            return as_numpy(tensor.view(torch.int16)).view(ml_dtypes.bfloat16)
+        tensor = tensor.numpy()
+    return numpy.require(tensor, requirements="C")

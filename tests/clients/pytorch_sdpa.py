@@ -2,25 +2,19 @@
 
     python pytorch_sdpa.py --attest build/release/attest [--keep FOLDER]
 
-Prints one line per checked output. Exits with 1 if any check exits with a status other than 0.
+Prints one line per checked output. Exits with 1 if a case is not as expected.
 """
 
-import argparse
-import json
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from attest_case import save_case
+from judge import main
 
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 BACKENDS = {"math": SDPBackend.MATH, "flash": SDPBackend.FLASH_ATTENTION}
-COLUMNS = "{:<28} {:<6} {:<5} {:<8} {:>6} {:>9} {:>18} {:>14} {:>14}"
 SEED = 20240229
 
 
@@ -70,8 +64,8 @@ def has_kernel(backend, query, value):
     return backend == "math" or query.shape[-1] == value.shape[-1]
 
 
-def attend_and_save(path, backend, query, key, value, options):
-    """PyTorch's answer to one call, and that call in the words of the call record."""
+def answered(backend, query, key, value, options):
+    """PyTorch's answer to one call as tensors of a case, and that call in the words of the record."""
     with sdpa_kernel(BACKENDS[backend]):
         out = scaled_dot_product_attention(query, key, value, **options)
     tensors = {"q": query, "k": key, "v": value, "out": out}
@@ -79,54 +73,19 @@ def attend_and_save(path, backend, query, key, value, options):
     mask = options.get("attn_mask")
     if mask is not None:
         tensors["visible" if mask.dtype == torch.bool else "bias"] = mask
-    save_case(path, "pytorch.sdpa", tensors, **call)
+    return tensors, call
 
 
-def read_report(text):
-    """The only place that knows the fields of `attest check --json`: a row per checked output."""
-    for output in json.loads(text)["outputs"]:
-        counts = [output["elements"], output["correctly_rounded"]]
-        distances = [f"{output['max_steps']:.6g}", f"{output['max_units']:.6g}"]
-        yield [output["name"], *counts, *distances]
-
-
-def check(attest, path, label):
-    """Has one case judged, prints a line per checked output, and says whether all went well."""
-    run = subprocess.run([attest, "check", path, "--json"], capture_output=True, text=True)
-    try:
-        rows = list(read_report(run.stdout))
-        problem = "" if rows else "no output was checked"
-    except (ValueError, KeyError, TypeError) as error:
-        rows, problem = [], run.stderr.strip() or f"unreadable report: {error!r}"
-    for name, *numbers in rows or [[*"-----"]]:
-        print(COLUMNS.format(*label, name, run.returncode, *numbers), problem, flush=True)
-    return run.returncode == 0 and not problem
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--attest", required=True, help="path of the command attest")
-    parser.add_argument("--keep", type=Path, help="folder that keeps the cases")
-    arguments = parser.parse_args()
+def run(judge):
     torch.set_num_threads(1)
-
-    names = ("case", "kernel", "dtype", "output", "status")
-    print(COLUMNS.format(*names, "elements", "correctly rounded", "largest steps", "largest units"))
-    verdicts = []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = arguments.keep or Path(scratch)
-        folder.mkdir(parents=True, exist_ok=True)
-        for dtype in DTYPES:
-            for name, (query, key, value), options in calls(DTYPES[dtype]):
-                for backend in BACKENDS:
-                    if has_kernel(backend, query, value):
-                        path = folder / f"{len(verdicts):03}-{backend}-{dtype}.safetensors"
-                        attend_and_save(path, backend, query, key, value, options)
-                        verdicts.append(check(arguments.attest, path, (name, backend, dtype)))
-    failed = verdicts.count(False)
-    print(f"PyTorch {torch.__version__}: {len(verdicts)} cases, {failed} not accepted")
-    return 1 if failed else 0
+    for dtype in DTYPES:
+        for name, (query, key, value), options in calls(DTYPES[dtype]):
+            for backend in BACKENDS:
+                if has_kernel(backend, query, value):
+                    tensors, call = answered(backend, query, key, value, options)
+                    judge.case((name, backend, dtype), "pytorch.sdpa", tensors, **call)
+    return f"PyTorch {torch.__version__}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__.splitlines()[0], run))

@@ -17,6 +17,7 @@ BUNDLED = SOURCE / "tests/cases"
 CAUSAL = BUNDLED / "pytorch-sdpa-causal-bf16.safetensors"
 MASKED = BUNDLED / "pytorch-sdpa-masked-f32.safetensors"
 FLOAT_MASK = BUNDLED / "pytorch-sdpa-float-mask-f16.safetensors"
+LAYER = BUNDLED / "pytorch-mha-causal-f32.safetensors"
 TEXTBOOK = BUNDLED / "numpy-textbook-f64.safetensors"
 
 ID = r"[A-Z]{3}\.C\d+"

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from archive import tensor
-from command import (CAUSAL, FLOAT_MASK, MASKED, SOURCE, TEXTBOOK, CommandCase, filled, small_call,
+from command import (CAUSAL, FLOAT_MASK, LAYER, MASKED, SOURCE, TEXTBOOK, CommandCase, filled, small_call,
                      small_case)
 
 try:
@@ -42,7 +42,7 @@ class Schema(CommandCase):
         self.assertEqual([error.message for error in errors], [])
 
     def test_bundled_cases(self) -> None:
-        for case in (CAUSAL, MASKED, FLOAT_MASK, TEXTBOOK):
+        for case in (CAUSAL, MASKED, FLOAT_MASK, LAYER, TEXTBOOK):
             with self.subTest(case=case.name):
                 self.assert_valid(case)
                 self.assert_valid(case, "--max-ulp", "100000")

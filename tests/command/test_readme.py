@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from command import SOURCE, CommandCase
+from command import CAUSAL, SOURCE, CommandCase
 
 README = (SOURCE / "README.md").read_text(encoding="utf-8")
 
@@ -21,12 +21,17 @@ class Readme(CommandCase):
             if line.strip() != "...":
                 self.assertIn(line, printed)
 
+    def test_the_explanation_is_what_is_printed(self) -> None:
+        shown = re.search(r"```text\n(softmax\n.*?)```", README, re.DOTALL)
+        printed = self.attest("explain", CAUSAL)
+        self.assertIn(shown[1], printed)
+
     def test_the_refusal_is_worded_as_shown(self) -> None:
         shown = re.search(r"`(MSK\.C3: k_lengths: [^`]*)`", README)
         self.assertEqual(shown[1], "MSK.C3: k_lengths: lengths lie in 0..7, got 9")
 
     def test_the_options_exist(self) -> None:
-        help_texts = self.attest("check", "--help") + self.attest("eval", "--help")
+        help_texts = "".join(self.attest(command, "--help") for command in ("check", "eval", "explain"))
         for option in set(re.findall(r"(--[a-z][a-z-]+)", README)) - {"--preset", "--build", "--install"}:
             self.assertIn(option, help_texts)
 

@@ -172,7 +172,7 @@ CONSTRAINT(CAS_C11, boundaries_rise_from_0_to_the_number_of_tokens) {
   EXPECT_TRUE(refuses_case("ATT.C9", "batch", boundaries({0, 2, 4, 7})));
 }
 
-CONSTRAINT(CAS_C17, a_case_is_a_safetensors_file_or_an_onnx_folder) {
+CONSTRAINT(CAS_C17, a_case_is_a_file_or_folder_of_a_known_form) {
   const Scratch scratch;
   const std::filesystem::path& folder = scratch.folder;
   const std::filesystem::path text = folder / "text";
@@ -180,7 +180,7 @@ CONSTRAINT(CAS_C17, a_case_is_a_safetensors_file_or_an_onnx_folder) {
   EXPECT_TRUE(refuses("CAS.C17", "text", [&] { read_case(text); }));
   EXPECT_TRUE(refuses("CAS.C17", folder.string(), [&] { read_case(folder); }));
   EXPECT_TRUE(refuses("CAS.C16", "none", [&] { read_case(folder / "none"); }));
-  EXPECT_TRUE(refuses("CAS.C17", "text", [&] { read_outputs(text, {}); }));
+  EXPECT_TRUE(refuses("CAS.C17", "text", [&] { read_outputs(text, Problem()); }));
   write_whole(folder / "case", format_safetensors(small_case()));
   EXPECT_EQ(read_case(folder / "case").outputs.size(), 1u);
 }

@@ -6,6 +6,7 @@
 
 #include "attest/conventions/layout.hpp"
 #include "attest/conventions/mask_form.hpp"
+#include "attest/conventions/systems.hpp"
 #include "support/refusal.hpp"
 #include "support/spec_tests.hpp"
 
@@ -89,6 +90,26 @@ CONSTRAINT(CAS_C7, fields_fit_each_other) {
   EXPECT_TRUE(refuses("CAS.C7", "window_left", from({{"window_counts", "self_too"}, {"window_left", "0"}})));
   EXPECT_TRUE(refuses("CAS.C7", "window_right", from({{"window_counts", "self_too"}, {"window_right", "0"}})));
   EXPECT_TRUE(refuses("CAS.C7", "alignment", from({{"layout", "THD"}, {"alignment", "bottom_right_padded"}})));
+}
+
+CONSTRAINT(CNV_C1, an_argument_of_a_system_has_a_meaning_there) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(refuses("CNV.C1", "version", [] { flash_call({.version = 1}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "window_size[0]", [] { flash_call({.window_left = -2}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "window_size[1]", [] { flash_call({.window_right = -2}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "softcap", [] { flash_call({.softcap = -1}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "dropout", [] { flash_call({.dropout_p = 1.5}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "unidirectional", [] { runtime_multihead_call({.unidirectional = 2}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "scale", [=] { runtime_multihead_call({.scale = nan}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "causal", [] { runtime_group_query_call({.causal = -1}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "local_window_size", [] { runtime_group_query_call({.local_window_size = 0}); }));
+  EXPECT_TRUE(
+      refuses("CNV.C1", "local_window_size", [] { runtime_group_query_call({.causal = 0, .local_window_size = 2}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "softcap", [=] { runtime_group_query_call({.softcap = nan}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "local_window_size", [] { jax_call({.local_window_size = JaxWindow{1, -1}}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "sliding_window", [] { transformers_call({.sliding_window = 0}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "dropout", [] { torch_multihead_call({.dropout = -0.5}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "dropout", [] { torchlean_call({.probability = 2.0}); }));
 }
 
 TEST(record, numbers_are_read_exactly_and_printed_as_short_as_they_can_be) {

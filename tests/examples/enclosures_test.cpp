@@ -1,7 +1,9 @@
 /// Chapter 17: the examples.
 
 #include "attest/certify/certify.hpp"
+#include "attest/certify/certify_node.hpp"
 #include "attest/definitions/attention.hpp"
+#include "attest/verdict/compare.hpp"
 #include "support/by_hand.hpp"
 #include "support/spec_tests.hpp"
 
@@ -35,6 +37,21 @@ EXAMPLE(ENC_E1, weights_times_values_leave_it_undecided_at_every_precision) {
     EXPECT_EQ(candidates.upper, 0x1.000002p+0);
     EXPECT_EQ(status_of(Format::f32, candidates), Status::undecided);
   }
+}
+
+EXAMPLE(ENC_E2, a_rotation_that_cancels_is_many_steps_off_and_half_a_unit) {
+  const double x = 1 + 0x1p-12, y = 1, cosine = 1 + 0x1p-12, sine = 1 + 0x1p-11;
+  const RotaryRows rotary{{{cosine}}, {{sine}}, {0}, Pairing::halves};
+  const RowOperation operation{tensor_of({1, 2}, {x, y}), {2, 1}, rotary};
+  const Element due = certify(operation, Format::f32).elements[0];
+  const auto product = static_cast<float>(x * cosine);
+  const float answer = product - static_cast<float>(y * sine);
+  EXPECT_EQ(answer, 0);
+  EXPECT_EQ(due.lower, 0x1p-24);
+  EXPECT_EQ(due.upper, 0x1p-24);
+  EXPECT_EQ(distance_in_steps(Format::f32, due, answer), 864026624u);
+  EXPECT_EQ(due.unit, 0x1p-24 * (2 + 0x1p-10 + 0x1p-24) + decode(Format::f32, 1));
+  EXPECT_NEAR(distance_in_units(due, answer), 0.49976, 0.5e-5);  // as many digits as the specification prints
 }
 
 }  // namespace

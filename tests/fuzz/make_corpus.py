@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 import struct
 import sys
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "command"))
-from archive import Archive, container, entries, tensor  # noqa: E402
+from archive import WIDTHS, Archive, Tensor, container, entries, tensor  # noqa: E402
 from command import filled, small_call, small_case  # noqa: E402
+from numpy_files import (  # noqa: E402
+    claiming, header_of, keys_of, members, npy, npy_of, npy_text, npz)
+from onnx_file import message, varint  # noqa: E402
 
 # ---------------------------------------------------------------- safetensors
 
@@ -71,27 +75,67 @@ def safetensors() -> dict[str, bytes]:
     return files
 
 
+# ---------------------------------------------------------------- numpy
+
+
+def npy_files() -> dict[str, bytes]:
+    """Arrays of each type, version and order, and headers that lie."""
+    numbers = struct.pack("<6f", 0.25, -1.5, 2.0, 0.0, 1.0, -0.0)
+    files = {dtype.lower(): npy(filled(dtype, 2, 3)) for dtype in ("F64", "F32", "F16")}
+    files |= {dtype.lower(): npy(Tensor(dtype, (3,), bytes(range(1, 1 + 3 * WIDTHS[dtype]))))
+              for dtype in ("I64", "I32", "I16", "I8", "U8", "BF16", "F8_E4M3", "F8_E5M2")}
+    files |= {f"version_{version}": npy_of(header_of("<f4", (2, 3)), numbers, version)
+              for version in (2, 3, 4)}
+    headers = {"fortran": header_of("<f4", (3, 2), fortran=True),
+               "big_endian": header_of(">f4", (2, 3)),
+               "named": header_of("bfloat16", (3, 4)),
+               "structured": "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}",
+               "object": header_of("|O", (3,)),
+               "overflow": header_of("<f4", (2 ** 32, 2 ** 32)),
+               "empty": header_of("<f4", (0, 2 ** 20)),
+               "too_empty": header_of("<f4", (0, 2 ** 20, 2)),
+               "number": "{'shape': (6), 'descr': \"<f4\", 'fortran_order': False}",
+               "twice": header_of("<f4", (6,)).replace("fortran_order", "descr")}
+    files |= {name: npy_of(header, b"" if "empty" in name else numbers)
+              for name, header in headers.items()}
+    return files | {"boolean": npy_of(header_of("|b1", (3,)), b"\0\1\2"),
+                    "text": npy_text("{}\u00e4\u20ac\U0001d11e"),
+                    "text_surrogate": npy_of(header_of("<U1", ()), b"\0\xd8\0\0"),
+                    "bytes": npy_of(header_of("|S2", ()), b"{}")}
+
+
+def npz_files() -> dict[str, bytes]:
+    """Archives of either method, and members that lie."""
+    keys = {"case.json": b'{"schema": "attest-case-1"}'}
+    small = npz(keys | {"q.npy": npy(filled("F16", 3))}, zip64=False)
+    packed = npz({"q.npy": npy(Tensor("U8", (4096,), bytes(4096)))}, zipfile.ZIP_DEFLATED,
+                 zip64=False)
+    return {"stored": npz(members(small_case())),
+            "deflated": npz(members(small_case(), json_file=True), zipfile.ZIP_DEFLATED),
+            "small": small, "packed": packed, "none": npz({}),
+            "one_name": npz(keys | {"case.npy": npy_text("{}")}),
+            "path": npz({"../q.npy": b""}), "folder": npz({"q/": b""}),
+            "bzip2": npz(keys, zipfile.ZIP_BZIP2),
+            "encrypted": claiming(small, "flags", 1),
+            "checksum": claiming(small, "checksum", 0),
+            "larger": claiming(packed, "size", 2 ** 32 - 2),
+            "smaller": claiming(packed, "size", 4000)}
+
+
+def case_keys() -> dict[str, bytes]:
+    """Keys of every kind, and JSON of another form."""
+    texts = {"all": '{"schema":"attest-case-1","causal":true,"scale":0.125,"window_left":3,'
+                    '"k_lengths":-1,"softcap":1e999,"dtypes":{"q":"BF16","k":"F8_E4M3"}}',
+             "nested": '{"dtypes":{"dtypes":{}}}', "twice": '{"a":"1","a":1}',
+             "dtypes_twice": '{"dtypes":{},"dtypes":{}}', "dtypes_text": '{"dtypes":"BF16"}',
+             "list": '{"a":[1]}', "null": '{"a":null}', "bare": "true",
+             "control": '{"a":"\\u0000"}',
+             "unknown": '{"dtypes":{"q":"F4"}}', "surrogate": '{"a":"\\ud834\\udd1e"}'}
+    return {name: text.encode() for name, text in texts.items()} | {
+        "factors": keys_of(archives()["factors"]).encode()}
+
+
 # ---------------------------------------------------------------- ONNX, as protobuf writes it
-
-
-def varint(n: int) -> bytes:
-    """A number in groups of seven bits."""
-    n &= 2 ** 64 - 1
-    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
-
-
-def message(*fields: tuple[int, int | float | str | bytes]) -> bytes:
-    """Fields (number, value): integers as varints, floats in four bytes, others with a length."""
-    parts = []
-    for number, value in fields:
-        if isinstance(value, int):
-            parts.append(varint(number << 3) + varint(value))
-        elif isinstance(value, float):
-            parts.append(varint(number << 3 | 5) + struct.pack("<f", value))
-        else:
-            content = value.encode() if isinstance(value, str) else value
-            parts.append(varint(number << 3 | 2) + varint(len(content)) + content)
-    return b"".join(parts)
 
 
 def onnx_tensor(dims: Iterable[int], dtype: int, *data: tuple[int, int | bytes]) -> bytes:
@@ -134,10 +178,10 @@ def attribute(name: str, number: int | float) -> bytes:
 
 
 def model(opset: int, inputs: list[str], outputs: list[str], *attributes: bytes,
-          nodes: int = 1) -> bytes:
-    """A ModelProto of Attention nodes; an empty name is an absent slot."""
+          nodes: int = 1, op_type: str = "Attention") -> bytes:
+    """A ModelProto of nodes of one operator; an empty name is an absent slot."""
     node = message(*((1, name) for name in inputs), *((2, name) for name in outputs),
-                   (4, "Attention"), *((5, one) for one in attributes))
+                   (4, op_type), *((5, one) for one in attributes))
     graph = message(*[(1, node)] * nodes, (2, "g"),
                     *((11, value(name, 1, 1, 2, 2, 2)) for name in inputs if name),
                     *((12, value(name, 1, 1, 2, 2, 2)) for name in outputs if name))
@@ -161,13 +205,26 @@ def onnx_models() -> dict[str, bytes]:
         "twice": model(23, ["Q", "K", "V"], ["Y"], every[1], every[1]),
         "half_past": model(23, ["Q", "K", "V", "", "PK"], ["Y"]),
         "nan_scale": model(23, ["Q", "K", "V"], ["Y"], attribute("scale", float("nan"))),
+        "softmax_11": model(11, ["X"], ["Y"], attribute("axis", -1), op_type="Softmax"),
+    }
+
+
+def onnx_nodes() -> dict[str, bytes]:
+    """Bytes as onnx_node_fuzz.cpp reads them: the operator, attributes, extents."""
+    return {
+        "softmax_13": bytes([0, 2, 255, 2, 3, 2]),
+        "softmax_1": bytes([0, 0, 1, 3, 2, 3, 4]),
+        "rms_normalization": bytes([1, 1, 1, 3, 2, 3, 4, 2, 3, 4]),
+        "rotary_positions": bytes([2, 1, 2, 4, 4, 1, 2, 2, 4, 2, 3, 1, 2, 3, 1, 2, 1, 2, 1, 2]),
+        "rotary_packed": bytes([2, 0, 2, 0, 3, 1, 2, 4, 3, 1, 2, 1, 3, 1, 2, 1]),
     }
 
 
 def main() -> None:
     """Writes every file."""
-    for target, files in {"safetensors": safetensors(), "onnx_tensor": onnx_tensors(),
-                          "onnx_model": onnx_models()}.items():
+    for target, files in {"safetensors": safetensors(), "npy": npy_files(), "npz": npz_files(),
+                          "case_keys": case_keys(), "onnx_tensor": onnx_tensors(),
+                          "onnx_model": onnx_models(), "onnx_node": onnx_nodes()}.items():
         folder = HERE / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool fits = size <= std::size_t(std::numeric_limits<int>::max());
   if (!fits || !model.ParseFromArray(data, static_cast<int>(size))) return 0;
   try {
-    const attest::OnnxModel read = attest::model_from(model);
+    const attest::OnnxModel read = attest::model_from(attest::graph_from(model));
     attest::onnx_call(read.node);
   } catch (const attest::Refused&) {
   }

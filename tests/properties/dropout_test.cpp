@@ -1,7 +1,7 @@
 /// Chapter 08: kept masks from seeds, and what they do to weights.
 
 #include "attest/certify/rounding.hpp"
-#include "support/layers.hpp"
+#include "support/states.hpp"
 #include "support/property.hpp"
 
 namespace attest {

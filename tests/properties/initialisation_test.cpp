@@ -1,8 +1,8 @@
 /// Chapter 09: first values.
 
 #include "attest/certify/rounding.hpp"
-#include "support/layers.hpp"
 #include "support/property.hpp"
+#include "support/states.hpp"
 
 namespace attest {
 namespace {

@@ -1,6 +1,7 @@
 /// Chapter 15: the streamed form equals the row.
 
-#include "attest/online/online_softmax.hpp"
+#include "attest/online/streamed_layer.hpp"
+#include "support/layers.hpp"
 #include "support/property.hpp"
 #include "support/rows.hpp"
 
@@ -107,6 +108,22 @@ PROPERTY(ONL_P4, any_partition_gives_the_whole_row) {
       RC_ASSERT(meet(streamed.output(c), mean));
     }
   });
+}
+
+PROPERTY(ONL_P5, streamed_layer_equals_the_layer) {
+  const LayerProblem problem = *layers({.biases = false, .dropout = false});
+  const std::size_t size = *between<std::size_t>(1, 4);
+  for (const std::string& name : classes_of(problem)) RC_TAG(name);
+  RC_CLASSIFY(problem.masks.sink.has_value(), "sink");
+  RC_CLASSIFY(size < problem.key.shape(1), "several blocks");
+  const PrecisionScope scope(property_bits);
+  const std::vector<LayerRow<Enclosure>> whole = layer<Enclosure>(problem);
+  const std::vector<Vector<Enclosure>> streamed = streamed_layer<Enclosure>(problem, size);
+  RC_ASSERT(whole.size() == streamed.size());
+  for (std::size_t r = 0; r < whole.size(); ++r) {
+    RC_ASSERT(meet(whole[r].output, streamed[r]));
+    RC_ASSERT(is_narrow(whole[r].output) && is_narrow(streamed[r]));
+  }
 }
 
 }  // namespace

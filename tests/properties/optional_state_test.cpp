@@ -1,7 +1,7 @@
 /// Chapter 07: slots that may be absent, and the state of a layer.
 
 #include "attest/definitions/typed_state.hpp"
-#include "support/layers.hpp"
+#include "support/states.hpp"
 #include "support/property.hpp"
 
 namespace attest {

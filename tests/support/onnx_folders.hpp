@@ -85,20 +85,16 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// A folder: two queries and three keys of width 2 in one head, until a test adds to it or spoils it.
-struct Folder {
+/// A folder of one node, to which a test adds tensors and attributes, and which it spoils.
+struct GraphFolder {
   onnx::ModelProto model;
   std::vector<onnx::TensorProto> inputs;
   std::vector<onnx::TensorProto> outputs;
   std::map<std::string, std::string> spoiled;  ///< bytes written in place of a file's own
 
-  explicit Folder(std::int64_t opset = 23, const Dims& q = {1, 1, 2, 2}, const Dims& k = {1, 1, 3, 2}) {
+  GraphFolder(const std::string& op_type, std::int64_t opset) {
     model.add_opset_import()->set_version(opset);
-    node().set_op_type("Attention");
-    input(0, zeros("Q", q));
-    input(1, zeros("K", k));
-    input(2, zeros("V", k));
-    output(0, zeros("Y", q));
+    node().set_op_type(op_type);
   }
 
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
@@ -127,7 +123,8 @@ struct Folder {
   void integer(const std::string& name, std::int64_t value) { attribute(name, onnx::AttributeProto::INT).set_i(value); }
   void number(const std::string& name, float value) { attribute(name, onnx::AttributeProto::FLOAT).set_f(value); }
 
-  Case read(const std::vector<Setting>& overrides = {}) const {
+  /// The case that is read from the folder once it lies on the disk.
+  AnyCase read_any(const std::vector<Setting>& overrides = {}) const {
     const TemporaryFolder folder;
     folder.write("model.onnx", model.SerializeAsString());
     for (std::size_t n = 0; n < inputs.size(); ++n) {
@@ -137,8 +134,27 @@ struct Folder {
       folder.write(fmt::format("test_data_set_0/output_{}.pb", n), outputs[n].SerializeAsString());
     }
     for (const auto& [file, bytes] : spoiled) folder.write(file, bytes);
-    return read_onnx_folder(folder.path(), overrides);
+    return read_any_case(folder.path(), overrides);
   }
+};
+
+/// Attention: two queries and three keys of width 2 in one head.
+struct Folder : GraphFolder {
+  explicit Folder(std::int64_t opset = 23, const Dims& q = {1, 1, 2, 2}, const Dims& k = {1, 1, 3, 2})
+      : GraphFolder("Attention", opset) {
+    input(0, zeros("Q", q));
+    input(1, zeros("K", k));
+    input(2, zeros("V", k));
+    output(0, zeros("Y", q));
+  }
+
+  Case read(const std::vector<Setting>& overrides = {}) const { return std::get<Case>(read_any(overrides)); }
+};
+
+/// A node beside attention, without tensors yet.
+struct NodeFolder : GraphFolder {
+  using GraphFolder::GraphFolder;
+  NodeCase read(const std::vector<Setting>& overrides = {}) const { return std::get<NodeCase>(read_any(overrides)); }
 };
 
 inline void expect_refusal(const std::string& text, const std::string& id, const std::string& word) {
@@ -148,8 +164,9 @@ inline void expect_refusal(const std::string& text, const std::string& id, const
 }
 
 /// Spoils a folder and expects its refusal.
-inline void expect_refused(Folder folder, const std::function<void(Folder&)>& spoil, const std::string& id,
-                           const std::string& word) {
+template <class Kind>
+void expect_refused(Kind folder, const std::type_identity_t<std::function<void(Kind&)>>& spoil, const std::string& id,
+                    const std::string& word) {
   EXPECT_NO_THROW(folder.read());
   spoil(folder);
   expect_refusal(refusal_of([&] { folder.read(); }), id, word);
@@ -158,7 +175,5 @@ inline void expect_refused(Folder folder, const std::function<void(Folder&)>& sp
 inline void expect_node_refused(const OnnxAttention& node, const std::string& id, const std::string& word) {
   expect_refusal(refusal_of([&] { onnx_call(node); }), id, word);
 }
-
-// CAS.C12: the model
 
 }  // namespace attest

@@ -94,6 +94,7 @@ SOFTMAX = "src/attest/definitions/softmax.hpp"
 SCALAR = "src/attest/scalar/scalar.hpp"
 CASES = "tests/properties/softmax.cpp"
 COQ = "proofs_notes/coq/softmax.v"
+PROPERTIES = "spec/properties.md"
 NOTE_P1 = "proofs_notes/SMX.P1-weights-sum-to-one.md"
 NOTE_P2 = "proofs_notes/SMX.P2-a-result-lies-within-its-bound.md"
 NOTE_P3 = "proofs_notes/SMX.P3-a-result-is-fast.md"
@@ -144,6 +145,29 @@ Written by `python3 tests/trace/trace.py --root . --write-status`; do not edit.
 """
 
 
+FROZEN = """\
+# Properties
+
+The frozen list: what chapters 00 to 11, 15 and 16 claim. Later work adds to it and proves
+it. An item does not leave it, and no level is lowered, without an edit of this page by hand.
+
+From strong to weak, the levels are: exact in floating point, exact in the reals, within bound, \
+tested only.
+Another bound than before counts as lower.
+
+Written by `python3 tests/trace/trace.py --root . --write-properties`, which adds and raises.
+
+## [Softmax](04-softmax.md)
+
+| id | title | level |
+| --- | --- | --- |
+| SMX.P1 | The weights sum to one | exact in the reals |
+| SMX.P2 | A result lies within its bound | within bound SMX.B1 |
+| SMX.P3 | A result is fast | tested only |
+| SMX.B1 | A bound | bound |
+"""
+
+
 def edited(file: str, old: str, new: str) -> Files:
     """The healthy tree with one passage of one file replaced."""
     assert HEALTHY[file].count(old) == 1, f"`{old}` must stand once in {file}"
@@ -166,7 +190,8 @@ def line_of(files: Files, file: str, text: str) -> int:
 
 
 def write(root: Path, files: Files) -> None:
-    """Writes the files below `root`."""
+    """Writes the files below `root`; the frozen list of an earlier tree goes."""
+    (root / PROPERTIES).unlink(missing_ok=True)
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,14 +218,14 @@ class TraceCase(unittest.TestCase):
     def assert_healthy(self, files: Files) -> None:
         """The tree passes."""
         write(self.root, files)
-        status, lines = run(self.root, "--write-status")
+        status, lines = run(self.root, "--write-status", "--write-properties")
         self.assertEqual((status, lines[1:]), (0, []), lines)
         self.assertRegex(lines[0], r"^\d+ items, no orphan$")
 
     def assert_orphans(self, files: Files, *orphans: tuple[str, str, str, str]) -> None:
         """The tree fails with exactly these orphans: file, text on the line, id, message."""
         write(self.root, files)
-        status, lines = run(self.root, "--write-status")
+        status, lines = run(self.root, "--write-status", "--write-properties")
         expected = [f"{file}:{line_of(files, file, text)}: {name}: {message}"
                     for file, text, name, message in orphans]
         self.assertEqual((status, lines), (1, expected))
@@ -565,22 +590,151 @@ class Status(TraceCase):
         self.assertEqual((self.root / "spec/status.md").read_text(encoding="utf-8"), STATUS)
 
     def test_a_current_page_passes(self) -> None:
-        write(self.root, HEALTHY | {"spec/status.md": STATUS})
+        write(self.root, HEALTHY | {"spec/status.md": STATUS, PROPERTIES: FROZEN})
         self.assertEqual(run(self.root), (0, ["7 items, no orphan"]))
 
     def test_a_missing_page(self) -> None:
-        write(self.root, HEALTHY)
+        write(self.root, HEALTHY | {PROPERTIES: FROZEN})
         self.assertEqual(run(self.root), (1, [self.STALE]))
 
     def test_a_stale_page(self) -> None:
         write(self.root, edited(SPEC, "Two equal scores", "Two scores")
-              | {"spec/status.md": STATUS})
+              | {"spec/status.md": STATUS, PROPERTIES: FROZEN})
         self.assertEqual(run(self.root), (1, [self.STALE]))
 
     def test_the_check_leaves_the_page_alone(self) -> None:
         write(self.root, HEALTHY | {"spec/status.md": "stale\n"})
         run(self.root)
         self.assertEqual((self.root / "spec/status.md").read_text(encoding="utf-8"), "stale\n")
+
+
+class Frozen(TraceCase):
+    """The frozen list of properties."""
+
+    def assert_frozen(self, files: Files, *lines: str) -> None:
+        """The tree, frozen as the page says, fails with these lines, and the writer does not help."""
+        write(self.root, {PROPERTIES: FROZEN} | files)
+        page = (self.root / PROPERTIES).read_text(encoding="utf-8")
+        for options in (("--write-status",), ("--write-status", "--write-properties")):
+            self.assertEqual(run(self.root, *options), (1, list(lines)))
+            self.assertEqual((self.root / PROPERTIES).read_text(encoding="utf-8"), page)
+
+    def lowered(self, files: Files, title: str, level: str, frozen: str) -> str:
+        """The line about a level that is lower than it was."""
+        return (f"{SPEC}:{line_of(files, SPEC, title)}: {title[4:]}: the level `{level}` is lower than the "
+                f"frozen `{frozen}`; to lower it, edit {PROPERTIES} by hand")
+
+    def assert_written(self, files: Files, line: str, *rows: str) -> None:
+        """The check asks for the writer, which then brings the page up to date."""
+        write(self.root, {PROPERTIES: FROZEN} | files)
+        self.assertEqual(run(self.root, "--write-status"), (1, [
+            f"{PROPERTIES}:1: properties: {line}; refresh it with: "
+            "python3 tests/trace/trace.py --root . --write-properties"]))
+        self.assertEqual(run(self.root, "--write-properties")[0], 0)
+        page = (self.root / PROPERTIES).read_text(encoding="utf-8").splitlines()
+        for row in rows:
+            self.assertIn(row, page)
+
+    def test_the_page(self) -> None:
+        write(self.root, HEALTHY)
+        run(self.root, "--write-properties")
+        self.assertEqual((self.root / PROPERTIES).read_text(encoding="utf-8"), FROZEN)
+
+    def test_a_missing_page(self) -> None:
+        files = dict(HEALTHY)
+        write(self.root, files)
+        status, lines = run(self.root, "--write-status")
+        self.assertEqual((status, len(lines)), (1, 1))
+        self.assertIn("properties: lacks SMX.P1, SMX.P2, SMX.P3, SMX.B1; refresh it with: ", lines[0])
+
+    def test_a_lower_level(self) -> None:
+        for level in ("within bound SMX.B1", "tested only"):
+            with self.subTest(level):
+                files = edited(SPEC, "exact in the reals", level)
+                self.assert_frozen(files, self.lowered(files, "### SMX.P1", level, "exact in the reals"))
+
+    def test_other_bounds_are_lower(self) -> None:
+        second = {SPEC: CHAPTER + "\n### SMX.B2 Two\n\n**code** attest/definitions/softmax.hpp `two`\n",
+                  SOFTMAX: HEADER + "\n/// SMX.B2  2 u\nint two();\n",
+                  "proofs_notes/SMX.B2-two.md": NOTE.format("Two", "Proof"),
+                  PROPERTIES: FROZEN + "| SMX.B2 | Two | bound |\n"}
+        for level in ("within bound SMX.B2", "within bound SMX.B1, SMX.B2"):
+            with self.subTest(level):
+                files = HEALTHY | second | {SPEC: second[SPEC].replace("within bound SMX.B1", level)}
+                self.assert_frozen(files, self.lowered(files, "### SMX.P2", level, "within bound SMX.B1"))
+
+    def test_a_level_lowered_by_hand(self) -> None:
+        files = edited(SPEC, "exact in the reals", "tested only")
+        write(self.root, files | {PROPERTIES: FROZEN.replace("exact in the reals |", "tested only |")})
+        self.assertEqual(run(self.root, "--write-status")[0], 0)
+
+    def test_a_higher_level_is_written(self) -> None:
+        for old, level, title in (("exact in the reals", "exact in floating point", "SMX.P1 | The weights sum to one"),
+                                  ("within bound SMX.B1", "exact in the reals",
+                                   "SMX.P2 | A result lies within its bound")):
+            with self.subTest(level):
+                self.assert_written(edited(SPEC, old, level), "not current", f"| {title} | {level} |")
+                (self.root / PROPERTIES).unlink()
+
+    def test_a_raised_level_does_not_fall_back(self) -> None:
+        raised = FROZEN.replace("| exact in the reals |", "| exact in floating point |")
+        self.assert_frozen(HEALTHY | {PROPERTIES: raised},
+                           self.lowered(HEALTHY, "### SMX.P1", "exact in the reals", "exact in floating point"))
+
+    def test_a_property_that_vanished(self) -> None:
+        files = without(NOTE_P3) | {
+            SPEC: CHAPTER.replace("### SMX.P3 A result is fast\n\n**level** tested only\n\n", ""),
+            CASES: TESTS.replace("PROPERTY(SMX_P3, a_result_is_fast) {}\n", "")}
+        gone = (f"{PROPERTIES}:1: SMX.P3: frozen, and no longer in the spec; to give it up, "
+                "remove it from this page by hand")
+        self.assert_frozen(files, gone)
+        self.assert_frozen(files | {"spec/retired.md": "- SMX.P3 was wrong\n"}, gone)
+        write(self.root, files | {PROPERTIES: FROZEN.replace("| SMX.P3 | A result is fast | tested only |\n", "")})
+        self.assertEqual(run(self.root, "--write-status")[0], 0)
+
+    def test_a_bound_that_vanished(self) -> None:
+        files = without(NOTE_B1) | {
+            SPEC: CHAPTER.replace("within bound SMX.B1", "exact in the reals").replace(
+                "### SMX.B1 A bound\n\n**code** attest/definitions/softmax.hpp `softmax_bound`\n\n", ""),
+            SOFTMAX: HEADER.replace("/// SMX.B1  n u\n", "")}
+        self.assert_frozen(files, f"{PROPERTIES}:1: SMX.B1: frozen, and no longer in the spec; to give it up, "
+                                  "remove it from this page by hand")
+
+    def test_a_new_property_is_written(self) -> None:
+        files = HEALTHY | {SPEC: CHAPTER + "\n### SMX.P4 New | here\n\n**level** tested only\n",
+                           CASES: TESTS + "PROPERTY(SMX_P4, new) {}\n",
+                           "proofs_notes/SMX.P4-new.md": NOTE.format("New", "Proof")}
+        self.assert_written(files, "lacks SMX.P4", "| SMX.P4 | New \\| here | tested only |")
+        self.assertEqual(run(self.root, "--write-status"), (0, ["8 items, no orphan"]))
+
+    def test_a_changed_title_is_written(self) -> None:
+        self.assert_written(edited(SPEC, "A result is fast", "A result is quick"), "not current",
+                            "| SMX.P3 | A result is quick | tested only |")
+
+    def test_a_row_edited_out_does_not_stay_out(self) -> None:
+        page = FROZEN.replace("| SMX.P3 | A result is fast | tested only |\n", "")
+        self.assert_written(HEALTHY | {PROPERTIES: page}, "lacks SMX.P3",
+                            "| SMX.P3 | A result is fast | tested only |")
+
+    def test_chapters_that_are_not_frozen(self) -> None:
+        for chapter, frozen in (("00-notation", True), ("11-norms", True), ("15-online-softmax", True),
+                                ("16-formats", True), ("12-decoder-block", False), ("18-bounds", False),
+                                ("case-format", False)):
+            with self.subTest(chapter):
+                files = without(SPEC) | {f"spec/{chapter}.md": CHAPTER}
+                write(self.root, files)
+                run(self.root, "--write-properties")
+                page = (self.root / PROPERTIES).read_text(encoding="utf-8")
+                self.assertEqual("SMX.P1" in page, frozen)
+                (self.root / f"spec/{chapter}.md").unlink()
+                (self.root / SPEC).unlink(missing_ok=True)
+
+    def test_a_property_that_moves_to_another_chapter_stays_frozen(self) -> None:
+        write(self.root, without(SPEC) | {"spec/18-bounds.md": CHAPTER, PROPERTIES: FROZEN})
+        (self.root / SPEC).unlink(missing_ok=True)
+        run(self.root, "--write-properties")
+        self.assertEqual((self.root / PROPERTIES).read_text(encoding="utf-8"),
+                         FROZEN.replace("04-softmax", "18-bounds"))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 """Ties the specification, the code, the tests and the notes together by their ids.
 
-    trace.py --root DIR                 check; one line an orphan, exit status 1 if there is any
-    trace.py --root DIR --write-status  write spec/status.md first, then check
+    trace.py --root DIR                     check; one line an orphan, exit status 1 if there is any
+    trace.py --root DIR --write-status      write spec/status.md first, then check
+    trace.py --root DIR --write-properties  bring spec/properties.md up to date first, then check
+
+spec/properties.md is the frozen list of the properties and bounds of the chapters in FROZEN. A
+property may be added to it, and its level may be raised. It may not vanish, and its level may not
+be lowered, unless someone edits that page by hand: --write-properties refuses to. So whatever is
+taken back shows as a change of that page.
 
 What is read, and in which form:
 
@@ -37,6 +43,11 @@ ROOF = len(FLOORS)  # a file directly in src/attest may include every floor
 MACROS = {"PROPERTY": "PB", "CONSTRAINT": "C", "EXAMPLE": "E"}  # the kinds each macro may test
 EXACT_LEVELS = ("exact in the reals", "exact in floating point", "tested only")
 REFRESH = "python3 tests/trace/trace.py --root . --write-status"
+REFRESH_PROPERTIES = "python3 tests/trace/trace.py --root . --write-properties"
+
+STATUS, PROPERTIES, RETIRED_IDS = "spec/status.md", "spec/properties.md", "spec/retired.md"
+FROZEN = re.compile(r"spec/(?:0\d|1[01]|15|16)-[^/]*\.md")  # chapters of frozen properties
+STRENGTH = ("tested only", "within bound", "exact in the reals", "exact in floating point")
 
 CODE = (".hpp", ".h", ".ipp", ".cpp", ".cc")
 TEXT = (*CODE, ".md", ".v", ".py", ".txt", ".cmake", ".sh")
@@ -50,6 +61,7 @@ FIELD = re.compile(r"\*\*([a-z ]+)\*\*\s*(.*?)(?=\s*\*\*[a-z ]+\*\*|$)")
 HEADER_OR_NAME = re.compile(r"`?([\w./-]+\.(?:hpp|h|ipp|cpp|cc))\b`?|`([^`]+)`")
 BOUND = r"[A-Z]{3}\.B[1-9]\d*"
 WITHIN_BOUND = re.compile(rf"within bound ({BOUND}(?:(?:, | and ){BOUND})*)")
+FROZEN_ROW = re.compile(rf"\| ({ID}) \| (.*) \| ([^|]*) \|")
 RETIRED = re.compile(rf"[-*|`\s]*({ID})")
 DOC_IDS = re.compile(rf"\s*///\s*((?:{ID}[, ]*)+)")
 QUOTED_ID = re.compile(rf'"({ID})')
@@ -144,6 +156,7 @@ class Tree:
     tests: list[Test]
     notes: list[Note]
     theorems: set[str]
+    frozen: dict[str, str]
 
     @property
     def ids(self) -> set[str]:
@@ -185,7 +198,7 @@ def read_tree(root: Path) -> Tree:
     return Tree(
         sources=sources,
         items=[item for source in sources if is_chapter(source) for item in items_of(source)],
-        retired={name for source in sources if source.path == "spec/retired.md"
+        retired={name for source in sources if source.path == RETIRED_IDS
                  for name in retired_ids(source)},
         docs=[doc for source in code for doc in doc_comments(source)],
         quoted=[mention for source in code for mention in quoted_ids(source)],
@@ -193,7 +206,9 @@ def read_tree(root: Path) -> Tree:
                for test in tests_in(source)],
         notes=[note for source in sources for note in note_in(source)],
         theorems={name for source in sources if in_folder(source, "proofs_notes/coq", (".v",))
-                  for name in theorems_in(source.text)})
+                  for name in theorems_in(source.text)},
+        frozen={name: level for source in sources if source.path == PROPERTIES
+                for name, level in frozen_levels(source)})
 
 
 def read_sources(root: Path) -> Iterator[Source]:
@@ -214,7 +229,7 @@ def in_folder(source: Source, folder: str, suffixes: tuple[str, ...]) -> bool:
 def is_chapter(source: Source) -> bool:
     """Whether the file is a page of the specification that may hold items."""
     return (in_folder(source, "spec", (".md",))
-            and source.path not in ("spec/status.md", "spec/retired.md"))
+            and source.path not in (STATUS, PROPERTIES, RETIRED_IDS))
 
 
 def unfenced(text: str) -> list[tuple[int, str]]:
@@ -253,6 +268,13 @@ def retired_ids(source: Source) -> Iterator[str]:
     for _, line in unfenced(source.text):
         if match := RETIRED.match(line):
             yield match[1]
+
+
+def frozen_levels(source: Source) -> Iterator[tuple[str, str]]:
+    """The ids of the frozen list, each with its level, which for a bound is "bound"."""
+    for _, line in unfenced(source.text):
+        if match := FROZEN_ROW.fullmatch(line):
+            yield match[1], match[3]
 
 
 def doc_comments(source: Source) -> Iterator[DocComment]:
@@ -380,9 +402,9 @@ def mentioned_ids_exist(tree: Tree) -> Iterator[Orphan]:
 
 
 def mentions(sources: Iterable[Source]) -> Iterator[Mention]:
-    """Whatever looks like an id, except on the status page and in the list of retired ids."""
+    """Whatever looks like an id, except in the lists that the trace makes or that retire ids."""
     for source in sources:
-        if source.path not in ("spec/status.md", "spec/retired.md"):
+        if source.path not in (STATUS, PROPERTIES, RETIRED_IDS):
             for number, line in enumerate(source.text.splitlines(), 1):
                 for topic, item in MENTION.findall(line):
                     yield Mention(f"{topic}.{item}", source.path, number)
@@ -636,13 +658,18 @@ def chapter_title(tree: Tree, chapter: str) -> str:
 def status_row(tree: Tree, item: Item) -> str:
     """The row of an item."""
     cells = [item.id,
-             item.title.replace("|", "\\|"),
+             cell(item.title),
              item.fields.get("level", KINDS[item.kind]),
              "<br>".join(code_cells(tree, item)),
              "<br>".join(sorted({link(test.file) for test in tree.tests_of(item)})),
              "<br>".join(f"[note](../{note.file})" for note in tree.notes_of(item)),
              ", ".join(f"`{name}`" for name in proved_names(item))]
     return "| " + " | ".join(cells) + " |"
+
+
+def cell(text: str) -> str:
+    """Text within a table."""
+    return text.replace("|", "\\|")
 
 
 def code_cells(tree: Tree, item: Item) -> list[str]:
@@ -659,6 +686,76 @@ def link(path: str) -> str:
     return f"[{short}](../{path})"
 
 
+# ---------------------------------------------------------------- the frozen properties
+
+def properties_page(tree: Tree) -> str:
+    """The page spec/properties.md: what is frozen now, and what has been frozen before."""
+    items = [item for item in tree.items if is_frozen(tree, item)]
+    chapters = sorted({item.file for item in items})
+    return "\n".join([
+        "# Properties", "",
+        "The frozen list: what chapters 00 to 11, 15 and 16 claim. Later work adds to it and proves",
+        "it. An item does not leave it, and no level is lowered, without an edit of this page by hand.",
+        "",
+        f"From strong to weak, the levels are: {', '.join(reversed(STRENGTH))}.",
+        "Another bound than before counts as lower.", "",
+        f"Written by `{REFRESH_PROPERTIES}`, which adds and raises.", "",
+        *(line for chapter in chapters for line in properties_table(tree, chapter, items))])
+
+
+def is_frozen(tree: Tree, item: Item) -> bool:
+    """Whether the page lists an item: by its chapter, or because it once did."""
+    return item.kind in "PB" and (FROZEN.fullmatch(item.file) is not None or item.id in tree.frozen)
+
+
+def properties_table(tree: Tree, chapter: str, items: list[Item]) -> list[str]:
+    """The table of a chapter."""
+    return [f"## [{chapter_title(tree, chapter)}]({posixpath.basename(chapter)})", "",
+            "| id | title | level |",
+            "| --- | --- | --- |",
+            *(f"| {item.id} | {cell(item.title)} | {level_of(item)} |"
+              for item in sorted(items, key=order_of) if item.file == chapter), ""]
+
+
+def level_of(item: Item) -> str:
+    """The level that the page states of a property; a bound has none."""
+    return "bound" if item.kind == "B" else item.fields.get("level", "none")
+
+
+def properties_stand(tree: Tree) -> Iterator[Orphan]:
+    """Nothing has vanished from the frozen list, and no level of it is lower than it was."""
+    items = {item.id: item for item in tree.items}
+    for name, frozen in tree.frozen.items():
+        item = items.get(name)
+        if item is None:
+            yield Orphan(PROPERTIES, 1, name, "frozen, and no longer in the spec; to give it up, "
+                                              "remove it from this page by hand")
+        elif is_lower(level_of(item), frozen):
+            yield missing_from(item, f"the level `{level_of(item)}` is lower than the frozen "
+                                     f"`{frozen}`; to lower it, edit {PROPERTIES} by hand")
+
+
+def is_lower(level: str, frozen: str) -> bool:
+    """Whether a level is another one and no stronger. Two different bounds cannot be compared."""
+    return level != frozen and strength(level) <= strength(frozen)
+
+
+def strength(level: str) -> int:
+    """The place of a level from weak to strong; what is none is the weakest."""
+    return next((place for place, name in enumerate(STRENGTH) if level.startswith(name)), -1)
+
+
+def properties_are_listed(root: Path, tree: Tree) -> Iterator[Orphan]:
+    """Whether the page lists every property, at the level that it has now."""
+    path = root / PROPERTIES
+    page = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if page != properties_page(tree) and not list(properties_stand(tree)):
+        missing = [item.id for item in tree.items
+                   if is_frozen(tree, item) and item.id not in tree.frozen]
+        what = f"lacks {', '.join(missing)}" if missing else "not current"
+        yield Orphan(PROPERTIES, 1, "properties", f"{what}; refresh it with: {REFRESH_PROPERTIES}")
+
+
 # ---------------------------------------------------------------- the command
 
 CHECKS: tuple[Callable[[Tree], Iterator[Orphan]], ...] = (
@@ -666,7 +763,7 @@ CHECKS: tuple[Callable[[Tree], Iterator[Orphan]], ...] = (
     definitions_have_code, constraints_are_required, includes_point_downwards,
     items_are_tested, tests_fit_their_ids,
     properties_state_their_level, properties_have_a_note, note_names_are_well_formed,
-    notes_are_complete, sentences_agree, theorems_exist)
+    notes_are_complete, sentences_agree, theorems_exist, properties_stand)
 
 
 def orphans_of(tree: Tree) -> list[Orphan]:
@@ -678,10 +775,20 @@ def orphans_of(tree: Tree) -> list[Orphan]:
 
 def status_is_current(root: Path, tree: Tree) -> list[Orphan]:
     """Whether spec/status.md says what the tree says."""
-    path = root / "spec/status.md"
+    path = root / STATUS
     if path.is_file() and path.read_text(encoding="utf-8") == status_page(tree):
         return []
-    return [Orphan("spec/status.md", 1, "status", f"not current; refresh it with: {REFRESH}")]
+    return [Orphan(STATUS, 1, "status", f"not current; refresh it with: {REFRESH}")]
+
+
+def write_pages(root: Path, tree: Tree, options: argparse.Namespace) -> Tree:
+    """Writes the pages that are asked for; returns the tree as it is then."""
+    if options.write_properties and not list(properties_stand(tree)):
+        (root / PROPERTIES).write_text(properties_page(tree), encoding="utf-8")
+        tree = read_tree(root)
+    if options.write_status:
+        (root / STATUS).write_text(status_page(tree), encoding="utf-8")
+    return tree
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -689,13 +796,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Checks that no id is an orphan.")
     parser.add_argument("--root", type=Path, required=True, help="the root of the repository")
     parser.add_argument("--write-status", action="store_true", help="write spec/status.md first")
+    parser.add_argument("--write-properties", action="store_true",
+                        help="add new properties and raised levels to spec/properties.md first")
     options = parser.parse_args(arguments)
     tree = read_tree(options.root)
-    if options.write_status and tree.items:
-        (options.root / "spec/status.md").write_text(status_page(tree), encoding="utf-8")
+    if tree.items:
+        tree = write_pages(options.root, tree, options)
     orphans = orphans_of(tree)
     if tree.items:
-        orphans += status_is_current(options.root, tree)
+        orphans += [*properties_are_listed(options.root, tree),
+                    *status_is_current(options.root, tree)]
     for orphan in orphans:
         print(orphan)
     if not orphans:

@@ -77,23 +77,30 @@ void settle(const std::string& name, CertifiedTensor& tensor, const Ladder& ladd
   }
 }
 
+void for_each_task(std::size_t n, const std::function<void(std::size_t)>& task, const Progress& progress) {
+  std::mutex reporting;
+  std::size_t done = 0;
+  for_each_task(n, [&](std::size_t t) {
+    task(t);
+    const std::lock_guard lock(reporting);
+    if (progress) progress(++done, n);
+  });
+}
+
 CertifiedTensor certify_rows(const std::string& name, CertifiedTensor prepared, const EvaluateRow& evaluate,
                              const Ladder& ladder, const Progress& progress) {
   CertifiedTensor& tensor = prepared;
   const std::size_t width = tensor.shape.empty() ? 1 : tensor.shape.back();
   const std::size_t rows = width == 0 ? 0 : tensor.elements.size() / width;
-  std::mutex reporting;
-  std::size_t done = 0;
-  for_each_task(rows, [&](std::size_t row) {
-    bool decided = false;
-    int bits = ladder.first;
-    for (; !decided && bits <= ladder.cap; bits *= 2) {
-      decided = with_precision(bits, [&] { return round_elements(tensor, row * width, evaluate(row)); });
-    }
-    const std::lock_guard lock(reporting);
-    tensor.bits = std::max(tensor.bits, bits / 2);
-    if (progress) progress(++done, rows);
-  });
+  std::mutex recording;
+  const auto attempt = [&](std::vector<std::size_t> row, int bits) {
+    if (round_elements(tensor, row[0] * width, evaluate(row[0]))) row.clear();
+    const std::lock_guard lock(recording);
+    tensor.bits = std::max(tensor.bits, bits);
+    return row;
+  };
+  for_each_task(
+      rows, [&](std::size_t row) { climb(ladder, {row}, attempt); }, progress);
   settle(name, tensor, ladder);
   return prepared;
 }

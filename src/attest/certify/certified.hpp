@@ -57,6 +57,18 @@ void copy_rounded(CertifiedTensor& tensor, std::span<const double> source);
 /// neighbours.
 void settle(const std::string& name, CertifiedTensor& tensor, const Ladder& ladder);
 
+/// ENC.D2  climb(rows, attempt): attempt(rows, bits) evaluates the rows with 128, 256, ... bits and returns those that
+/// are to be evaluated again with twice as many, until there are none or the cap is reached.
+template <class Attempt>
+void climb(const Ladder& ladder, std::vector<std::size_t> rows, Attempt&& attempt) {
+  for (int bits = ladder.first; !rows.empty() && bits <= ladder.cap; bits *= 2) {
+    rows = with_precision(bits, [&] { return attempt(rows, bits); });
+  }
+}
+
+/// Runs task(0) ... task(n-1) on every core, telling how many are done.
+void for_each_task(std::size_t n, const std::function<void(std::size_t)>& task, const Progress& progress);
+
 /// The values of one row of an output, in the precision at hand. Called from several threads.
 using EvaluateRow = std::function<std::vector<Measured>(std::size_t row)>;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "attest/certify/parallel.hpp"
 #include "attest/certify/row.hpp"
 
 namespace attest {
@@ -54,9 +53,8 @@ class Certifier {
   void certify(const Chunk& chunk) {
     std::vector<std::size_t> pending(chunk.count);
     for (std::size_t n = 0; n < chunk.count; ++n) pending[n] = chunk.first + n;
-    for (int bits = ladder_.first; !pending.empty() && bits <= ladder_.cap; bits *= 2) {
-      pending = with_precision(bits, [&] { return attempt(chunk, pending, bits); });
-    }
+    climb(ladder_, std::move(pending),
+          [&](const std::vector<std::size_t>& rows, int bits) { return attempt(chunk, rows, bits); });
   }
 
  private:
@@ -128,13 +126,8 @@ std::map<std::string, CertifiedTensor> certify(const Problem& problem, const std
   }
   Certifier certifier(problem, outputs, ladder);
   const std::vector<Chunk> chunks = chunks_of(extents(problem.inputs));
-  std::mutex reporting;
-  std::size_t done = 0;
-  for_each_task(chunks.size(), [&](std::size_t n) {
-    certifier.certify(chunks[n]);
-    const std::lock_guard lock(reporting);
-    if (progress) progress(++done, chunks.size());
-  });
+  for_each_task(
+      chunks.size(), [&](std::size_t n) { certifier.certify(chunks[n]); }, progress);
   if (const auto found = outputs.find("present_k"); found != outputs.end()) {
     copy_rounded(found->second, problem.inputs.k);
   }

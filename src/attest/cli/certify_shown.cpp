@@ -6,7 +6,6 @@
 #include <chrono>
 #include <thread>
 
-#include "attest/cli/progress.hpp"
 #include "attest/tensor/tensor.hpp"
 
 namespace attest {
@@ -27,18 +26,10 @@ double seconds_per_product() {
 
 }  // namespace
 
-double estimated_seconds(const Problem& problem) {
-  return cost_of(problem) * seconds_per_product() / std::max(1u, std::thread::hardware_concurrency());
-}
-
-std::map<std::string, CertifiedTensor> certify_shown(const Problem& problem,
-                                                     const std::map<std::string, Format>& wanted) {
-  if (isatty(STDERR_FILENO) == 1) {
-    const double seconds = estimated_seconds(problem);
-    if (seconds > 2) fmt::print(stderr, "certifying will take about {:.0f} s\n", seconds);
-  }
-  ProgressBar bar("certifying");
-  return certify(problem, wanted, {}, [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+void announce(double products) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  const double seconds = products * seconds_per_product() / std::max(1u, std::thread::hardware_concurrency());
+  if (seconds > 2) fmt::print(stderr, "certifying will take about {:.0f} s\n", seconds);
 }
 
 }  // namespace attest

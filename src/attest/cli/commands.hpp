@@ -32,6 +32,21 @@ struct EvalOptions {
 };
 int run_eval(const EvalOptions& options);
 
+/// `attest explain CASE`
+struct ExplainOptions {
+  std::string case_path;
+  std::string row;  ///< "b,h,i"; empty: the row farthest off, or the first where there is no answer
+  std::vector<Setting> overrides;
+};
+int run_explain(const ExplainOptions& options);
+
+/// `attest spec [ID]`
+struct SpecOptions {
+  std::string id;    ///< of an item or a topic; empty: the chapters
+  std::string root;  ///< the folder that holds spec/; empty: the installed one, or else that of the source
+};
+int run_spec(const SpecOptions& options);
+
 /// `attest demo`: judges a real answer of PyTorch and shows how the report reads.
 int run_demo(const std::string& folder);
 

@@ -4,7 +4,6 @@
 
 #include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
-#include "attest/files/case.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
 
@@ -34,29 +33,27 @@ Output output_of(const CertifiedTensor& tensor) {
   return {tensor.format, std::move(values)};
 }
 
-std::map<std::string, Format> wanted(const EvalOptions& options, Format format) {
-  std::map<std::string, Format> outputs{{"out", format}, {"lse", format}};
-  if (options.stages) outputs.insert({{"weights", format}, {"scores", format}});
-  return outputs;
+template <class Given>
+int eval_case(const EvalOptions& options, const Given& given, Format format) {
+  const Formats wanted = evaluated(given, format, options.stages);
+  require_writable(options.out_path, options.case_path);
+  const Certified certified = certify_shown(given, wanted);
+  Outputs outputs;
+  for (const auto& [name, tensor] : certified) outputs.emplace(name, output_of(tensor));
+  write_whole(options.out_path, format_safetensors(archive_of(outputs, given)));
+  for (const auto& [name, tensor] : certified) {
+    fmt::print("{:<8} {} {}, settled at {} bits, {} undecided\n", name, parameters(tensor.format).name,
+               to_string(tensor.shape), tensor.bits, tensor.undecided);
+  }
+  return 0;
 }
 
 }  // namespace
 
 int run_eval(const EvalOptions& options) {
   const Format format = format_named(options.dtype.empty() ? "f32" : options.dtype);
-  const Case given = read_case(options.case_path, options.overrides);
-  require(!options.stages || given.problem.call.layout != Layout::thd, "CAS.C8",
-          "--stages: layout THD has no weights and scores");
-  require_writable(options.out_path, options.case_path);
-  const auto certified = certify_shown(given.problem, wanted(options, format));
-  std::map<OutputName, Output> outputs;
-  for (const auto& [name, tensor] : certified) outputs.emplace(name, output_of(tensor));
-  write_whole(options.out_path, format_safetensors(archive_of(outputs, given.problem)));
-  for (const auto& [name, tensor] : certified) {
-    fmt::print("{:<8} {} {}, settled at {} bits, {} undecided\n", name, parameters(tensor.format).name,
-               to_string(tensor.shape), tensor.bits, tensor.undecided);
-  }
-  return 0;
+  const AnyCase any = read_any_case(options.case_path, options.overrides);
+  return std::visit([&](const auto& given) { return eval_case(options, given, format); }, any);
 }
 
 }  // namespace attest

@@ -48,7 +48,10 @@ std::uint64_t parse_limit(const std::string& text) {
 /// What every command that reads a case takes: the case, and keys of its record.
 template <class Options>
 void add_case(CLI::App& command, const std::shared_ptr<Options>& options) {
-  command.add_option("CASE", options->case_path, "a safetensors case, or the folder of an ONNX node test")->required();
+  command
+      .add_option("CASE", options->case_path,
+                  "a safetensors or npz file, or a folder of .npy files or of an ONNX node test")
+      ->required();
   command
       .add_option_function<std::vector<std::string>>(
           "--set", [=](const std::vector<std::string>& texts) { options->overrides = parse_settings(texts); },
@@ -61,7 +64,7 @@ void add_check(CLI::App& app, std::function<int()>& chosen) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Compare an implementation's answers with the certified ones");
   add_case(*command, options);
-  command->add_option("--result", options->result_path, "take the answers from this safetensors file instead");
+  command->add_option("--result", options->result_path, "take the answers from this file or folder instead");
   command->add_option_function<std::string>(
       "--max-ulp", [=](const std::string& text) { options->max_ulp = parse_limit(text); },
       "accept answers within N representable steps; without it only structure is judged");
@@ -81,6 +84,22 @@ void add_eval(CLI::App& app, std::function<int()>& chosen) {
   command->callback([=, &chosen] { chosen = [=] { return run_eval(*options); }; });
 }
 
+void add_explain(CLI::App& app, std::function<int()>& chosen) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = app.add_subcommand("explain", "Walk one query row through the equations, with its numbers");
+  add_case(*command, options);
+  command->add_option("--row", options->row, "the row, as b,h,i; default: the one farthest off, else the first");
+  command->callback([=, &chosen] { chosen = [=] { return run_explain(*options); }; });
+}
+
+void add_spec(CLI::App& app, std::function<int()>& chosen) {
+  auto options = std::make_shared<SpecOptions>();
+  CLI::App* command = app.add_subcommand("spec", "Print the specification: its chapters, a chapter, or one item");
+  command->add_option("ID", options->id, "an item such as SMX.D3, or a topic such as SMX");
+  command->add_option("--root", options->root, "the folder that holds spec/");
+  command->callback([=, &chosen] { chosen = [=] { return run_spec(*options); }; });
+}
+
 void add_demo(CLI::App& app, std::function<int()>& chosen) {
   auto folder = std::make_shared<std::string>(ATTEST_CASES);
   CLI::App* command = app.add_subcommand("demo", "Judge a real answer of PyTorch that comes with the source");
@@ -95,6 +114,8 @@ int run(int argc, char** argv) {
   std::function<int()> chosen;
   add_check(app, chosen);
   add_eval(app, chosen);
+  add_explain(app, chosen);
+  add_spec(app, chosen);
   add_demo(app, chosen);
   try {
     app.parse(argc, argv);

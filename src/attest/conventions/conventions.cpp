@@ -3,92 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "attest/conventions/text.hpp"
+#include "attest/conventions/field.hpp"
 #include "attest/scalar/error.hpp"
 
 namespace attest {
 
 namespace {
 
-/// A field of the record: its key, which texts it takes, how it is read from one (false: inadmissible) and printed.
-struct Field {
-  std::string key;
-  std::string admissible;
-  std::function<bool(Call&, const std::string&)> read;
-  std::function<std::string(const Call&)> print;
-};
-
-template <class Value>
-struct Name {
-  std::string text;
-  Value value;
-};
-
-template <class Value>
-using Names = std::vector<Name<Value>>;
-
-/// A field that takes one of a few names.
-template <class Value>
-Field named(const std::string& key, Value Call::*member, const Names<Value>& names) {
-  std::vector<std::string> texts;
-  for (const auto& name : names) texts.push_back(name.text);
-  return {key, fmt::format("one of {}", fmt::join(texts, ", ")),
-          [=](Call& call, const std::string& text) {
-            const auto found = std::ranges::find(names, text, &Name<Value>::text);
-            if (found == names.end()) return false;
-            call.*member = found->value;
-            return true;
-          },
-          [=](const Call& call) { return std::ranges::find(names, call.*member, &Name<Value>::value)->text; }};
-}
-
-Field boolean(const std::string& key, bool Call::*member) {
-  return named<bool>(key, member, {{"true", true}, {"false", false}});
-}
-
-/// A field that takes a number, or `absent` for none. `parse` gives nullopt for what is no admissible number.
-template <class Number>
-Field optional(const std::string& key, std::optional<Number> Call::*member, const std::string& absent,
-               const std::string& admissible, const std::function<std::optional<Number>(const std::string&)>& parse) {
-  return {key, fmt::format("{} or {}", absent, admissible),
-          [=](Call& call, const std::string& text) {
-            const std::optional<Number> value = parse(text);
-            if (!value && text != absent) return false;
-            call.*member = value;
-            return true;
-          },
-          [=](const Call& call) { return call.*member ? fmt::format("{}", *(call.*member)) : absent; }};
-}
-
-Field number(const std::string& key, std::optional<double> Call::*member, const std::string& absent,
-             const std::string& admissible, bool (*holds)(double)) {
-  return optional<double>(key, member, absent, admissible, [=](const std::string& text) {
-    const std::optional<double> value = number_from(text);
-    return value && holds(*value) ? value : std::nullopt;
-  });
-}
-
-Field count(const std::string& key, std::optional<long> Call::*member) {
-  return optional<long>(key, member, "none", "an integer of at least 0", [](const std::string& text) {
-    const std::optional<std::int64_t> value = integer_from(text);
-    return value && *value >= 0 ? std::optional<long>(*value) : std::nullopt;
-  });
-}
-
-Field text(const std::string& key, std::string Call::*member) {
-  return {key, "a text of 1 to 1024 printable ASCII characters",  // it is printed, and written to files
-          [=](Call& call, const std::string& value) {
-            call.*member = value;
-            const auto printable = [](char c) { return c >= 0x20 && c < 0x7f; };
-            return !value.empty() && value.size() <= 1024 && std::ranges::all_of(value, printable);
-          },
-          [=](const Call& call) { return call.*member; }};
-}
-
 /// The call record, field by field in the order of chapter 05's table.
-std::vector<Field> make_fields() {
+std::vector<Field<Call>> make_fields() {
   return {
       named<Layout>("layout", &Call::layout,
                     {{"BHSD", Layout::bhsd}, {"BSHD", Layout::bshd}, {"BSD", Layout::bsd}, {"THD", Layout::thd}}),
@@ -138,8 +62,8 @@ std::vector<Field> make_fields() {
   };
 }
 
-const std::vector<Field>& fields() {
-  static const std::vector<Field> table = make_fields();
+const std::vector<Field<Call>>& fields() {
+  static const std::vector<Field<Call>> table = make_fields();
   return table;
 }
 
@@ -152,13 +76,25 @@ struct Convention {
 const std::vector<Convention>& conventions() {
   static const std::vector<Convention> table = {
       {"attest", {}},
+      {"torchlean", {}},
       {"pytorch.sdpa", {}},
+      {"pytorch.mha",
+       {{"mask_polarity", "true_is_hidden"},
+        {"padding_polarity", "true_is_hidden"},
+        {"empty_row", "nan"},
+        {"weights_are", "dropped"}}},
       // Counts lengths from the end, as FlashAttention does since 2.1; equal to the padded extents without lengths.
       {"flash-2", {{"layout", "BSHD"}, {"alignment", "bottom_right_actual"}, {"empty_row_lse", "+inf"}}},
+      {"flash-3", {{"layout", "BSHD"}, {"alignment", "bottom_right_actual"}}},
       // The alignment follows from the node's inputs, the layout from their rank: CNV.D2.
       {"onnx-23", {{"scores_stage", "scaled"}}},
       {"onnx-24", {{"mask_short", "hide"}, {"scores_stage", "scaled"}}},
       {"onnx-25", {{"mask_short", "hide"}, {"scores_stage", "scaled"}}},
+      {"onnxruntime.mha", {{"layout", "BSD"}, {"alignment", "after_past"}, {"mask_axes", "batch_first"}}},
+      {"onnxruntime.gqa",
+       {{"layout", "BSD"}, {"causal", "true"}, {"alignment", "bottom_right_actual"}, {"window_counts", "self_too"}}},
+      {"jax", {{"layout", "BSHD"}}},
+      {"transformers", {{"alignment", "after_past"}, {"window_counts", "self_too"}, {"weights_are", "dropped"}}},
   };
   return table;
 }
@@ -168,6 +104,12 @@ std::vector<std::string> missing_from(const std::map<std::string, std::string>& 
   std::ranges::copy_if(record_keys(), std::back_inserter(missing),
                        [&](const std::string& key) { return !keys.contains(key); });
   return missing;
+}
+
+/// The same keys as a window that counts the query's own key, or does not.
+std::optional<long> recounted(std::optional<long> window, WindowCounts from, WindowCounts to) {
+  if (!window || from == to) return window;
+  return to == WindowCounts::self_too ? *window + 1 : *window - 1;
 }
 
 /// The record that the explicit keys override: the convention's, or none of which a field survives.
@@ -194,6 +136,19 @@ Call convention(std::string_view name) {
   return call;
 }
 
+Call said_in(const Call& call, std::string_view name) {
+  const Call other = convention(name);
+  Call said = call;
+  said.convention = other.convention;
+  said.layout = other.layout;
+  said.window_counts = other.window_counts;
+  said.window_left = recounted(call.window_left, call.window_counts, other.window_counts);
+  said.window_right = recounted(call.window_right, call.window_counts, other.window_counts);
+  said.mask_polarity = other.mask_polarity;
+  said.padding_polarity = other.padding_polarity;
+  return said;
+}
+
 std::vector<std::string> convention_names() {
   std::vector<std::string> names;
   std::ranges::transform(conventions(), std::back_inserter(names), &Convention::name);
@@ -203,21 +158,21 @@ std::vector<std::string> convention_names() {
 const std::vector<std::string>& record_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> all;
-    std::ranges::transform(fields(), std::back_inserter(all), &Field::key);
+    std::ranges::transform(fields(), std::back_inserter(all), &Field<Call>::key);
     return all;
   }();
   return keys;
 }
 
 void set(Call& call, const std::string& key, const std::string& value) {
-  const auto field = std::ranges::find(fields(), key, &Field::key);
+  const auto field = std::ranges::find(fields(), key, &Field<Call>::key);
   require(field != fields().end(), "CAS.C5", "{}: no key of the call record", key);
   require(field->read(call, value), "CAS.C7", "{}: {}, got {}", key, field->admissible, value);
 }
 
 std::vector<Setting> describe(const Call& call) {
   std::vector<Setting> settings;
-  std::ranges::transform(fields(), std::back_inserter(settings), [&](const Field& field) {
+  std::ranges::transform(fields(), std::back_inserter(settings), [&](const Field<Call>& field) {
     return Setting{field.key, field.print(call)};
   });
   return settings;

@@ -22,6 +22,10 @@ struct Setting {
 Call convention(std::string_view name);
 std::vector<std::string> convention_names();
 
+/// CNV.D15  said_in(call, name): the same call as that system would spell it. Layout, polarities and the way windows
+/// are counted are the system's; every other field is a meaning, and stays. Refuses an unknown name: CAS.C6.
+Call said_in(const Call& call, std::string_view name);
+
 /// The keys of the call record in the order of chapter 05's table, `convention` excluded.
 const std::vector<std::string>& record_keys();
 

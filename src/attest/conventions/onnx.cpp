@@ -1,7 +1,6 @@
 #include "attest/conventions/onnx.hpp"
 
 #include <cmath>
-#include <string_view>
 
 #include "attest/conventions/conventions.hpp"
 #include "attest/scalar/error.hpp"
@@ -60,28 +59,12 @@ ScoreStage stage_from(const OnnxAttention& node, QkModes modes) {
   return mode == capped_mode ? ScoreStage::capped : ScoreStage::biased;
 }
 
-std::string_view name_of_type(Format format) {
-  switch (format) {
-    case Format::f64: return "float64";
-    case Format::f32: return "float32";
-    case Format::f16: return "float16";
-    case Format::bf16: return "bfloat16";
-    default: return parameters(format).name;
-  }
-}
-
-/// The text of softmax_precision, a TensorProto.DataType. The bodies know these four.
+/// The bodies know these four types.
 std::string_view softmax_precision_from(const OnnxAttention& node) {
   if (!node.softmax_precision) return "T1";
-  switch (*node.softmax_precision) {
-    case 1: return name_of_type(Format::f32);
-    case 10: return name_of_type(Format::f16);
-    case 11: return name_of_type(Format::f64);
-    case 16: return name_of_type(Format::bf16);
-    default: break;
-  }
-  require(false, "CAS.C13", "softmax_precision: 1, 10, 11 or 16, got {}", *node.softmax_precision);
-  return {};
+  const std::optional<Format> type = onnx_floating_type(*node.softmax_precision);
+  require(type.has_value(), "CAS.C13", "softmax_precision: 1, 10, 11 or 16, got {}", *node.softmax_precision);
+  return onnx_name_of(*type);
 }
 
 void check_heads(const OnnxAttention& node, std::optional<std::int64_t> heads, std::string_view name) {
@@ -117,13 +100,33 @@ Call onnx_call(const OnnxAttention& node, QkModes modes) {
   call.window_counts = WindowCounts::others;
   call.mask_short = node.version >= 24 ? ShortMask::hide : ShortMask::refuse;
   call.scores_stage = stage_from(node, modes);
-  call.arithmetic = fmt::format("onnx: computed in T1={}, softmax_precision={}", name_of_type(node.type),
+  call.arithmetic = fmt::format("onnx: computed in T1={}, softmax_precision={}", onnx_name_of(node.type),
                                 softmax_precision_from(node));
   return call;
 }
 
 std::string qk_output_name(const OnnxAttention& node) {
   return node.qk_matmul_output_mode.value_or(0) == weights_mode ? "weights" : "scores";
+}
+
+std::optional<Format> onnx_floating_type(std::int64_t data_type) {
+  switch (data_type) {
+    case 1: return Format::f32;
+    case 10: return Format::f16;
+    case 11: return Format::f64;
+    case 16: return Format::bf16;
+    default: return std::nullopt;
+  }
+}
+
+std::string_view onnx_name_of(Format format) {
+  switch (format) {
+    case Format::f64: return "float64";
+    case Format::f32: return "float32";
+    case Format::f16: return "float16";
+    case Format::bf16: return "bfloat16";
+    default: return parameters(format).name;
+  }
 }
 
 QkModes qk_modes_from(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attest/definitions/call.hpp"
 
@@ -38,6 +39,13 @@ Call onnx_call(const OnnxAttention& node, QkModes modes = QkModes::current);
 
 /// The output of a case that qk_matmul_output is: "weights" in mode 3, otherwise "scores".
 std::string qk_output_name(const OnnxAttention& node);
+
+/// The floating type of a TensorProto.DataType: float32 (1), float16 (10), float64 (11), bfloat16 (16); nullopt for
+/// others.
+std::optional<Format> onnx_floating_type(std::int64_t data_type);
+
+/// "float32", as ONNX spells it.
+std::string_view onnx_name_of(Format format);
 
 /// "current" or "before-1.22". Refuses other text: CAS.C7.
 QkModes qk_modes_from(const std::string& text);

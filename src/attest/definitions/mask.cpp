@@ -89,23 +89,32 @@ std::int64_t offset_of(const Problem& problem, std::size_t b) {
   return 0;
 }
 
-bool is_visible(const Problem& problem, std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
+std::array<MaskRule, 8> mask_rules(const Problem& problem, std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
+  using Shows = std::optional<bool>;
   const Call& call = problem.call;
   const Inputs& in = problem.inputs;
   const auto row = static_cast<std::int64_t>(i);
   const auto key = static_cast<std::int64_t>(j);
   const std::int64_t offset = offset_of(problem, b);
-  return all_of({
-      !in.q_lengths || within_length(row, (*in.q_lengths)(b)),
-      !in.k_lengths || within_length(key, (*in.k_lengths)(b)),
-      !call.causal || causal(row, key, offset) || (in.prefix_lengths && prefix(key, (*in.prefix_lengths)(b))),
-      window(row, key, offset, others(call.window_left, call.window_counts),
-             others(call.window_right, call.window_counts)),
-      !in.document_q || same_document((*in.document_q)(b, i), (*in.document_k)(b, j)),
-      !in.key_padding || not_padding(*in.key_padding, b, j),
-      !in.visible || visible_entry(*in.visible, b, h, i, j),
-      !in.bias || broadcast_at(*in.bias, b, h, i, j) > -infinity,
-  });
+  const auto left = others(call.window_left, call.window_counts);
+  const auto right = others(call.window_right, call.window_counts);
+  const auto opened = [&] { return in.prefix_lengths && prefix(key, (*in.prefix_lengths)(b)); };
+  const auto documents = [&] { return same_document((*in.document_q)(b, i), (*in.document_k)(b, j)); };
+  const auto unmasked = [&] { return broadcast_at(*in.bias, b, h, i, j) > -infinity; };
+  return {{{"MSK.D1", "causal", call.causal ? Shows(causal(row, key, offset) || opened()) : Shows()},
+           {"MSK.D2", "window", left || right ? Shows(window(row, key, offset, left, right)) : Shows()},
+           {"MSK.D3", "q_lengths", in.q_lengths ? Shows(within_length(row, (*in.q_lengths)(b))) : Shows()},
+           {"MSK.D3", "k_lengths", in.k_lengths ? Shows(within_length(key, (*in.k_lengths)(b))) : Shows()},
+           {"MSK.D5", "document_q and document_k", in.document_q ? Shows(documents()) : Shows()},
+           {"MSK.D15", "key_padding", in.key_padding ? Shows(not_padding(*in.key_padding, b, j)) : Shows()},
+           {"MSK.D6", "visible", in.visible ? Shows(visible_entry(*in.visible, b, h, i, j)) : Shows()},
+           {"MSK.D11", "bias", in.bias ? Shows(unmasked()) : Shows()}}};
+}
+
+bool is_visible(const Problem& problem, std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
+  bool visible = all_of({});
+  for (const MaskRule& rule : mask_rules(problem, b, h, i, j)) visible = all_of({visible, rule.shows.value_or(true)});
+  return visible;
 }
 
 std::vector<std::size_t> visible_keys(Row<bool> visible) {

@@ -2,8 +2,11 @@
 /// Chapter 03 (MSK): which keys a query sees. A visible set is a formula of (i, j); true = visible. Masks combine by
 /// intersection. A hidden key is absent: nothing downstream multiplies it by zero or gives it a large negative score.
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "attest/definitions/problem.hpp"
@@ -47,6 +50,16 @@ Tensor<bool> visible_from_additive(const Tensor<double>& bias);
 
 /// MSK.D12  offset_of(b): what places query i of batch entry b at p = i + offset among the keys.
 std::int64_t offset_of(const Problem& problem, std::size_t b);
+
+/// One rule of MSK.D13 at one key. A rule whose input is absent is left out: it has no say.
+struct MaskRule {
+  std::string_view id;        ///< of its formula
+  std::string_view input;     ///< the key of the call or the tensor that it reads
+  std::optional<bool> shows;  ///< whether it lets the key through
+};
+
+/// MSK.D13, rule by rule, in the order of the chapter.
+std::array<MaskRule, 8> mask_rules(const Problem& problem, std::size_t b, std::size_t h, std::size_t i, std::size_t j);
 
 /// MSK.D13  is_visible(b, h, i, j): the intersection of every mask the call has. Queries and keys beyond their lengths
 /// see and are seen by nothing.

@@ -8,6 +8,8 @@ namespace attest {
 namespace {
 
 constexpr std::int64_t largest_exact = std::int64_t(1) << 53;
+/// A tensor without elements costs no bytes, yet its other extents could still keep loops busy for ever.
+constexpr std::size_t most_empty_rows = std::size_t(1) << 20;
 
 struct DtypeTraits {
   Dtype dtype;
@@ -87,6 +89,17 @@ bool is_value_of(Dtype dtype, double value) {
   if (type.format) return is_value_of(*type.format, value);
   return std::trunc(value) == value && static_cast<double>(type.lowest) <= value &&
          value <= static_cast<double>(type.highest);
+}
+
+std::optional<std::size_t> stored_count(const Shape& shape, std::size_t bytes) {
+  const bool empty = std::ranges::find(shape, std::size_t(0)) != shape.end();
+  const std::size_t limit = empty ? most_empty_rows : bytes;
+  std::size_t product = 1;  // of the extents that are not 0
+  for (const std::size_t extent : shape) {
+    if (extent > limit / product) return std::nullopt;
+    product *= std::max<std::size_t>(extent, 1);
+  }
+  return empty ? 0 : product;
 }
 
 Array decode_array(Dtype dtype, const Shape& shape, std::span<const std::byte> bytes, std::string_view name) {

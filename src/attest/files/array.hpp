@@ -29,6 +29,11 @@ Dtype dtype_of(Format format);
 /// Whether an element type can hold the value. A NaN is a value of every floating type.
 bool is_value_of(Dtype dtype, double value);
 
+/// The number of elements of a shape, or nullopt where the shape is too large for a file that has only `bytes` left for
+/// them: as many elements, or, of a shape without elements, other extents whose product is at most 2^20, lest loops
+/// over them stay busy for ever. Without overflow on the way.
+std::optional<std::size_t> stored_count(const Shape& shape, std::size_t bytes);
+
 /// `bytes` (little endian, width_of(dtype) each) as values of the shape; the caller has checked the size. Refuses,
 /// naming the tensor, an integer beyond 2^53 and a boolean other than 0 and 1: CAS.C10.
 Array decode_array(Dtype dtype, const Shape& shape, std::span<const std::byte> bytes, std::string_view name);

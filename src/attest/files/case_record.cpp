@@ -32,12 +32,15 @@ std::string layout_text(const Call& call) {
 
 }  // namespace
 
+HeadCounts take_head_counts(Metadata& metadata) {
+  return {take_count(metadata, "q_heads"), take_count(metadata, "k_heads"), take_count(metadata, "v_heads")};
+}
+
 CaseRecord record_of_case(Metadata metadata, const std::vector<Setting>& overrides) {
   const std::string schema = take(metadata, "schema").value_or("none");
-  require(schema == case_schema, "CAS.C7", "schema: {}, got {}", case_schema, schema);
+  require(schema == case_schema, "CAS.C7", "schema: {} or {}, got {}", case_schema, layer_schema, schema);
   for (const Setting& setting : overrides) metadata.insert_or_assign(setting.key, setting.value);
-  const HeadCounts heads{take_count(metadata, "q_heads"), take_count(metadata, "k_heads"),
-                         take_count(metadata, "v_heads")};
+  const HeadCounts heads = take_head_counts(metadata);
   return {record_from(metadata), heads};
 }
 

@@ -12,11 +12,15 @@
 namespace attest {
 
 inline const std::string case_schema = "attest-case-1";
+inline const std::string layer_schema = "attest-layer-1";
 
 /// Head counts that the metadata gives. Layout BSD needs them; any other has them in its shapes, which must agree.
 struct HeadCounts {
   std::optional<std::size_t> q, k, v;
 };
+
+/// Takes them out of the metadata. Refuses what is no count: CAS.C7.
+HeadCounts take_head_counts(std::map<std::string, std::string>& metadata);
 
 struct CaseRecord {
   Call call;

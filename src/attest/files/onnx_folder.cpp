@@ -1,7 +1,6 @@
 #include "attest/files/onnx_folder.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,7 +11,7 @@
 #include "attest/conventions/onnx.hpp"
 #include "attest/definitions/mask.hpp"
 #include "attest/files/onnx_model.hpp"
-#include "attest/files/onnx_tensor.hpp"
+#include "attest/files/onnx_slots.hpp"
 
 namespace attest {
 
@@ -21,55 +20,8 @@ namespace {
 /// The operator's inputs and outputs, by slot.
 enum In { q_slot, k_slot, v_slot, mask_slot, past_k_slot, past_v_slot, nonpad_slot };
 enum Out { y_slot, present_k_slot, present_v_slot, qk_slot };
-constexpr std::array input_names{"Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen"};
-constexpr std::array output_names{"Y", "present_key", "present_value", "qk_matmul_output"};
-
-/// A tensor of the node, and how messages name it: "past_key (input_3.pb)".
-struct Slot {
-  Array array;
-  std::string label;
-};
-using Slots = std::vector<std::optional<Slot>>;
 
 Shape shape_of(const Tensor<double>& tensor) { return Shape(tensor.shape().begin(), tensor.shape().end()); }
-
-void require_shape(const Slot& slot, const Shape& expected) {
-  const Shape shape = shape_of(slot.array.values);
-  require(shape == expected, "CAS.C14", "{}: shape {}, got {}", slot.label, to_string(expected), to_string(shape));
-}
-
-void require_type(const Slot& slot, Dtype expected) {
-  require(slot.array.dtype == expected, "CAS.C14", "{}: element type {}, got {}", slot.label, name_of(expected),
-          name_of(slot.array.dtype));
-}
-
-void require_declared(const Slot& slot, const OnnxValue& declared) {
-  require(declared.data_type == 0 || dtype_from_onnx(declared.data_type) == slot.array.dtype, "CAS.C14",
-          "{}: the element type that the graph declares, got {}", slot.label, name_of(slot.array.dtype));
-  if (!declared.extents) return;
-  const Shape shape = shape_of(slot.array.values);
-  const auto agrees = [](std::int64_t stated, std::size_t extent) {
-    return stated < 0 || static_cast<std::size_t>(stated) == extent;
-  };
-  require(std::ranges::equal(*declared.extents, shape, agrees), "CAS.C14",
-          "{}: the shape that the graph declares, got {}", slot.label, to_string(shape));
-}
-
-/// The tensors of the node's slots; a slot is empty if the node lacks it or the graph does not show it.
-template <class Names>
-Slots read_slots(const std::filesystem::path& folder, std::string_view kind, const std::vector<OnnxValue>& values,
-                 const std::vector<std::string>& names, const Names& formal) {
-  Slots slots(names.size());
-  for (std::size_t slot = 0; slot < names.size(); ++slot) {
-    const auto value = std::ranges::find(values, names[slot], &OnnxValue::name);
-    if (names[slot].empty() || value == values.end()) continue;
-    const std::string file = fmt::format("{}_{}.pb", kind, value - values.begin());
-    slots[slot] = Slot{read_onnx_tensor(folder / "test_data_set_0" / file, value->name),
-                       fmt::format("{} ({})", formal[slot], file)};
-    require_declared(*slots[slot], *value);
-  }
-  return slots;
-}
 
 /// What the tensors say about the node.
 OnnxAttention completed(OnnxAttention node, const Slots& in) {
@@ -225,9 +177,14 @@ std::map<OutputName, Output> outputs_of(const Slots& out, const Slots& in, const
 }  // namespace
 
 Case read_onnx_folder(const std::filesystem::path& folder, const std::vector<Setting>& overrides) {
-  const OnnxModel model = read_onnx_model(folder / "model.onnx");
-  const Slots in = read_slots(folder, "input", model.graph_inputs, model.inputs, input_names);
-  const Slots out = read_slots(folder, "output", model.graph_outputs, model.outputs, output_names);
+  return attention_case(folder, read_onnx_graph(folder / "model.onnx"), overrides);
+}
+
+Case attention_case(const std::filesystem::path& folder, const OnnxGraph& graph,
+                    const std::vector<Setting>& overrides) {
+  const OnnxModel model = model_from(graph);
+  const Slots in = read_slots(folder, "input", graph.graph_inputs, model.inputs, attention_inputs);
+  const Slots out = read_slots(folder, "output", graph.graph_outputs, model.outputs, attention_outputs);
   const OnnxAttention node = completed(model.node, in);
   Case result;
   result.problem.call = call_of(node, overrides);

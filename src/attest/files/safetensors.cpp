@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t length_bytes = 8;
 constexpr std::size_t largest_header = 100'000'000;
-/// A tensor without elements costs no bytes, yet its other extents could still keep loops busy for ever.
-constexpr std::size_t most_empty_rows = std::size_t(1) << 20;
 
 /// One tensor of the header, its claims checked against each other.
 struct Stored {
@@ -39,23 +37,11 @@ std::string_view header_text(std::span<const std::byte> file) {
   return {reinterpret_cast<const char*>(file.data()) + length_bytes, static_cast<std::size_t>(length)};
 }
 
-/// The product of the extents that are not 0, or nullopt where it exceeds `limit`.
-std::optional<std::size_t> bounded_product(const Shape& shape, std::size_t limit) {
-  std::size_t product = 1;
-  for (const std::size_t extent : shape) {
-    if (extent > limit / product) return std::nullopt;
-    product *= std::max<std::size_t>(extent, 1);
-  }
-  return product;
-}
-
 /// Refuses a shape whose bytes are not those between the offsets, without overflow on the way.
 void require_size(const Stored& tensor, std::size_t file_bytes) {
-  const bool empty = std::ranges::find(tensor.shape, std::size_t(0)) != tensor.shape.end();
-  const auto product = bounded_product(tensor.shape, empty ? most_empty_rows : file_bytes);
-  require(product.has_value(), "CAS.C4", "{}: shape {} is too large for this file", tensor.name,
-          to_string(tensor.shape));
-  const std::size_t needed = empty ? 0 : *product * width_of(tensor.dtype);
+  const std::optional<std::size_t> count = stored_count(tensor.shape, file_bytes);
+  require(count.has_value(), "CAS.C4", "{}: shape {} is too large for this file", tensor.name, to_string(tensor.shape));
+  const std::size_t needed = *count * width_of(tensor.dtype);
   require(needed == tensor.end - tensor.begin, "CAS.C4", "{}: {} of shape {} takes {} bytes, got {}", tensor.name,
           name_of(tensor.dtype), to_string(tensor.shape), needed, tensor.end - tensor.begin);
 }

@@ -75,6 +75,15 @@ fs::path target_of(const fs::path& path) {
   return fs::exists(status) ? fs::canonical(path) : path;
 }
 
+/// Whether a write to `path` would change what is read: the same file, or one in the folder that is read.
+bool is_part_of(const fs::path& path, const fs::path& read) {
+  std::error_code error;
+  if (fs::equivalent(path, read, error)) return true;
+  if (!fs::is_directory(read, error) || !fs::exists(path, error)) return false;
+  const fs::path inner = fs::canonical(path, error).lexically_relative(fs::canonical(read, error));
+  return !inner.empty() && *inner.begin() != "..";
+}
+
 }  // namespace
 
 std::vector<std::byte> read_whole(const fs::path& path) {
@@ -92,8 +101,7 @@ std::vector<std::byte> read_whole(const fs::path& path) {
 }
 
 void require_writable(const fs::path& path, const fs::path& read) {
-  std::error_code error;
-  require(!fs::equivalent(path, read, error), "CAS.C15", "{}: another file than the one that is read", path.string());
+  require(!is_part_of(path, read), "CAS.C15", "{}: another file than the one that is read", path.string());
   const PartFile vanishes(target_of(path));
 }
 

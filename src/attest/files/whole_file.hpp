@@ -16,7 +16,7 @@ std::vector<std::byte> read_whole(const std::filesystem::path& path);
 void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 /// Refuses what write_whole would refuse, before the work whose result is to be written, and a path that leads to the
-/// file that is being read: CAS.C15.
+/// file, or into the folder, that is being read: CAS.C15.
 void require_writable(const std::filesystem::path& path, const std::filesystem::path& read);
 
 }  // namespace attest

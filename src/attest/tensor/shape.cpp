@@ -19,6 +19,15 @@ std::size_t element_count(const Shape& shape) {
   return count;
 }
 
+RowForm row_form(const Shape& shape, std::size_t first, std::size_t last) {
+  const auto axis = [&](std::size_t n) { return shape.begin() + static_cast<std::ptrdiff_t>(n); };
+  return {element_count(Shape(axis(first), axis(last))), element_count(Shape(axis(last), shape.end()))};
+}
+
+std::size_t element_of_row(const RowForm& form, std::size_t row, std::size_t c) {
+  return (row / form.inner * form.width + c) * form.inner + row % form.inner;
+}
+
 std::string to_string(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
 
 }  // namespace attest

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "attest/definitions/mask.hpp"
 
@@ -10,7 +11,29 @@ namespace attest {
 
 namespace {
 
-constexpr std::string_view axis_names[] = {"b", "h", "i", "c"};
+/// The last axis of weights and scores and the third of present_k and present_v is a key j.
+std::vector<std::string> axes_of(const std::string& output) {
+  if (output == "lse") return {"b", "h", "i"};
+  if (output == "weights" || output == "scores") return {"b", "h", "i", "j"};
+  return {"b", "h", output.starts_with("present") ? "j" : "i", "c"};
+}
+
+std::string unit_of(const std::string& output) {
+  if (output == "out") return "u sum w|v|";
+  if (output == "lse") return "u (1 + sum w|s|)";
+  if (output == "weights") return "u w(1 + |s| + sum w|s|)";
+  if (output == "scores") return "u (|scale| sum |q k| + |bias|)";
+  return "u |x|";
+}
+
+Comparison empty_comparison(const std::string& name, const CertifiedTensor& due) {
+  Comparison c;
+  c.name = name;
+  c.format = due.format;
+  c.shape = due.shape;
+  c.bits = due.bits;
+  return c;
+}
 
 /// Which row of the call an element belongs to; present_k and present_v have none.
 std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t element) {
@@ -40,6 +63,24 @@ void judge_element(Comparison& c, std::size_t n, const Element& due, double answ
   keep_worst(c, {n, answer, due, distance_in_steps(c.format, due, answer), distance_in_units(due, answer)});
 }
 
+/// Judges every element that is not padding. A weight that is not 0 at a hidden key has leaked.
+void judge_rows(Comparison& c, const CertifiedTensor& due, const Tensor<double>& answers,
+                const std::function<RowState(std::size_t)>& state_of,
+                const std::function<bool(std::size_t)>& is_hidden) {
+  for (std::size_t e = 0; e < due.elements.size(); ++e) {
+    const Element& element = due.elements[e];
+    const double answer = answers.data()[e];
+    const RowState state = state_of(e);
+    if (state == RowState::padding) {
+      ++c.padding;
+      continue;
+    }
+    judge_element(c, e, element, answer);
+    if (state == RowState::empty) c.empty_wrong.see(!is_candidate(element, answer), e);
+    c.leaks.see(answer != 0 && !std::isnan(element.lower) && is_hidden(e), e);
+  }
+}
+
 }  // namespace
 
 bool is_candidate(const Element& due, double answer) {
@@ -67,30 +108,48 @@ double distance_in_units(const Element& due, double answer) {
   return std::isnan(units) ? std::numeric_limits<double>::infinity() : units;  // both beyond binary64
 }
 
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers) {
+  Comparison c = empty_comparison(name, due);
+  for (std::size_t e = 0; e < due.elements.size(); ++e) judge_element(c, e, due.elements[e], answers.data()[e]);
+  return c;
+}
+
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
                    const Problem& problem, const std::vector<RowState>& rows) {
-  Comparison c;
-  c.name = name;
-  c.format = due.format;
-  c.shape = due.shape;
-  c.bits = due.bits;
+  Comparison c = empty_comparison(name, due);
+  c.unit = unit_of(name);
+  c.axes = axes_of(name);
   c.empty_rows = static_cast<std::size_t>(std::ranges::count(rows, RowState::empty));
   const Extents n = extents(problem.inputs);
-  for (std::size_t e = 0; e < due.elements.size(); ++e) {
-    const Element& element = due.elements[e];
-    const double answer = answers.data()[e];
+  const auto state = [&](std::size_t e) {
     const std::optional<std::size_t> row = row_of_element(c, e);
-    if (row && rows[*row] == RowState::padding) {
-      ++c.padding;
-      continue;
-    }
-    judge_element(c, e, element, answer);
-    if (row && rows[*row] == RowState::empty) c.empty_wrong.see(!is_candidate(element, answer), e);
-    if (name == "weights" && answer != 0 && !std::isnan(element.lower)) {
-      const std::vector<std::size_t> at = unravel(e, {n.batch, n.q_heads, n.queries, n.keys});
-      c.leaks.see(!is_visible(problem, at[0], at[1], at[2], at[3]), e);
-    }
-  }
+    return row ? rows[*row] : RowState::ordinary;
+  };
+  const auto is_hidden = [&](std::size_t e) {
+    if (name != "weights") return false;
+    const std::vector<std::size_t> at = unravel(e, {n.batch, n.q_heads, n.queries, n.keys});
+    return !is_visible(problem, at[0], at[1], at[2], at[3]);
+  };
+  judge_rows(c, due, answers, state, is_hidden);
+  return c;
+}
+
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                   const LayerProblem& problem) {
+  const Problem inner = inner_problem(problem);
+  const std::vector<RowState> rows = row_states(inner);
+  if (name == "weights") return compare(name, due, answers, inner, rows);
+  Comparison c = empty_comparison(name, due);
+  const bool over_keys = name == "mean_weights";
+  c.unit = over_keys ? "u mean w(1 + |s| + sum w|s|)" : "u (|bo| + sum |Wo| sum w (|x| |Wv| + |bv|))";
+  c.axes = {"b", "i", over_keys ? "j" : "c"};
+  const Extents n = extents(inner.inputs);
+  const auto state = [&](std::size_t e) {  // a query is padding in every head or in none
+    const std::size_t query = e / due.shape.back(), b = query / n.queries, i = query % n.queries;
+    const RowState first = rows[b * n.q_heads * n.queries + i];
+    return first == RowState::padding ? first : RowState::ordinary;
+  };
+  judge_rows(c, due, answers, state, [&](std::size_t e) { return over_keys && due.elements[e].unit == 0; });
   return c;
 }
 
@@ -122,9 +181,8 @@ std::string position(const Comparison& c, std::size_t element) {
   std::vector<std::string> parts;
   const std::vector<std::size_t> index = unravel(element, c.shape);
   for (std::size_t axis = 0; axis < index.size(); ++axis) {
-    const bool over_keys = axis == 3 && (c.name == "weights" || c.name == "scores");
-    const std::string_view name = c.name.starts_with("present") && axis == 2 ? "j" : over_keys ? "j" : axis_names[axis];
-    parts.push_back(fmt::format("{} {}", name, index[axis]));
+    const bool named = axis < c.axes.size();
+    parts.push_back(named ? fmt::format("{} {}", c.axes[axis], index[axis]) : std::to_string(index[axis]));
   }
   return fmt::format("({})", fmt::join(parts, ", "));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attest/certify/certify.hpp"
+#include "attest/definitions/layer_problem.hpp"
 #include "attest/verdict/rows.hpp"
 
 namespace attest {
@@ -47,6 +48,8 @@ struct Fault {
 /// One output against its certified value. Counts are of elements; rows of padding are left out.
 struct Comparison {
   std::string name;
+  std::string unit;               ///< the formula of its unit (ENC.D6), as a report prints it
+  std::vector<std::string> axes;  ///< the letters of its indices; none where the axes have no names
   Format format = Format::f64;
   Shape shape;
   std::size_t elements = 0;
@@ -66,9 +69,16 @@ struct Comparison {
   std::optional<Worst> by_units;
 };
 
-/// Compares the answers, in the element order of the certified tensor.
+/// Compares the answers, in the element order of the certified tensor, each by itself.
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers);
+
+/// The same for an output of a call, whose rows may be padding or empty and whose keys may be hidden.
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
                    const Problem& problem, const std::vector<RowState>& rows);
+
+/// The same for an output of a layer.
+Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                   const LayerProblem& problem);
 
 /// What is wrong with the structure, one sentence each: NaN where a number is due, empty rows, leaks, infinities.
 std::vector<std::string> structural_faults(const Comparison& comparison);
@@ -76,7 +86,7 @@ std::vector<std::string> structural_faults(const Comparison& comparison);
 /// (b, h, i, c) of a flat index.
 std::vector<std::size_t> unravel(std::size_t element, const Shape& shape);
 
-/// "(b 0, h 1, i 2, c 3)", the last axis of weights and scores and the third of present_k and present_v being a key j.
+/// "(b 0, h 1, i 2, c 3)", or "(0, 1, 2)" where the axes have no names.
 std::string position(const Comparison& comparison, std::size_t element);
 
 }  // namespace attest

@@ -16,14 +16,6 @@ std::string due(const Element& element) {
   return fmt::format("{} or {}", number(element.lower), number(element.upper));
 }
 
-std::string_view unit_name(const std::string& output) {
-  if (output == "out") return "u sum w|v|";
-  if (output == "lse") return "u (1 + sum w|s|)";
-  if (output == "weights") return "u w(1 + |s| + sum w|s|)";
-  if (output == "scores") return "u (|scale| sum |q k| + |bias|)";
-  return "u |x|";
-}
-
 std::string steps_text(std::uint64_t steps) {
   return steps == unreachable ? "unreachable (NaN)" : fmt::format("{} steps", steps);
 }
@@ -40,7 +32,7 @@ void add_output(std::string& text, const Comparison& c) {
                         number(c.by_steps->answer), due(c.by_steps->due));
   }
   if (c.by_units && c.by_units->units > 0) {
-    text += fmt::format("  farthest in units of {}: {:.4g} at {}\n    answer {}\n    due    {}\n", unit_name(c.name),
+    text += fmt::format("  farthest in units of {}: {:.4g} at {}\n    answer {}\n    due    {}\n", c.unit,
                         c.by_units->units, position(c, c.by_units->element), number(c.by_units->answer),
                         due(c.by_units->due));
   }
@@ -91,7 +83,9 @@ std::string text_of(const Report& report) {
   text += fmt::format("case  {}\n", report.case_name);
   for (const auto& [name, shape] : report.inputs) text += fmt::format("  {} {}", name, to_string(shape));
   text += "\ncall\n";
-  for (const auto& [key, value] : report.record) text += fmt::format("  {:<16} {}\n", key, value);
+  std::size_t widest = 16;
+  for (const auto& [key, value] : report.record) widest = std::max(widest, key.size());
+  for (const auto& [key, value] : report.record) text += fmt::format("  {:<{}} {}\n", key, widest, value);
   for (const Comparison& c : report.outputs) add_output(text, c);
   return text;
 }

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "attest/cli/certify_shown.hpp"
+#include "attest/cli/commands.hpp"
+#include "attest/conventions/text.hpp"
+#include "attest/files/case.hpp"
+#include "attest/verdict/compare.hpp"
+#include "attest/verdict/explain_keys.hpp"
+#include "attest/verdict/explain_row.hpp"
+
+namespace attest {
+
+namespace {
+
+using Outputs = std::map<OutputName, Output>;
+
+/// The row that is explained, and why this one.
+struct Chosen {
+  std::size_t b, h, i;
+  std::string why;
+};
+
+/// "b,h,i" of --row, three indices within their extents.
+Chosen parse_row(const std::string& text, const Extents& n) {
+  std::vector<std::size_t> at;
+  const Shape extent{n.batch, n.q_heads, n.queries};
+  for (std::size_t start = 0; start <= text.size() && at.size() < 4;) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::optional<std::int64_t> index = integer_from(text.substr(start, comma - start));
+    const bool within = index && at.size() < 3 && *index >= 0 && static_cast<std::size_t>(*index) < extent[at.size()];
+    require(within, "CAS.C7", "--row: b,h,i below {}, got \"{}\"", fmt::join(extent, ","), text);
+    at.push_back(static_cast<std::size_t>(*index));
+    start = comma + 1;
+  }
+  require(at.size() == 3, "CAS.C7", "--row: b,h,i below {}, got \"{}\"", fmt::join(extent, ","), text);
+  return {at[0], at[1], at[2], "as asked"};
+}
+
+/// The output by which the worst row is chosen: `out` if it is there, else the first that has rows.
+const std::pair<const OutputName, Output>* blamed(const Outputs& answers) {
+  const auto out = answers.find("out");
+  if (out != answers.end()) return &*out;
+  const auto found =
+      std::find_if(answers.begin(), answers.end(), [](const auto& one) { return !one.first.starts_with("present"); });
+  return found == answers.end() ? nullptr : &*found;
+}
+
+Chosen worst_row(const Problem& problem, const OutputName& name, const Output& answer) {
+  const auto certified = certify_shown(problem, {{name, answer.format}});
+  const Comparison compared = compare(name, certified.at(name), answer.values, problem, row_states(problem));
+  if (!compared.by_units || compared.by_units->units == 0)
+    return {0, 0, 0, fmt::format("{} is exact in every row", name)};
+  const std::vector<std::size_t> at = unravel(compared.by_units->element, compared.shape);
+  return {at[0], at[1], at[2], fmt::format("of all rows the one whose {} is farthest off, in units", name)};
+}
+
+Chosen choose(const ExplainOptions& options, const Case& given) {
+  const Extents n = extents(given.problem.inputs);
+  require(n.batch * n.q_heads * n.queries > 0, "CAS.C7", "--row: the case has no query rows");
+  if (!options.row.empty()) return parse_row(options.row, n);
+  const auto* answer = blamed(given.outputs);
+  return answer ? worst_row(given.problem, answer->first, answer->second) : Chosen{0, 0, 0, "the first"};
+}
+
+/// The answers to one row of the call.
+std::map<std::string, RowAnswer> answers_to(const Chosen& at, const Outputs& answers) {
+  std::map<std::string, RowAnswer> row;
+  for (const auto& [name, output] : answers) {
+    if (name.starts_with("present")) continue;
+    const Tensor<double>& t = output.values;
+    const bool flat = name == "lse";
+    std::vector<double> values(flat ? 1 : t.shape(3));
+    for (std::size_t c = 0; c < values.size(); ++c) values[c] = flat ? t(at.b, at.h, at.i) : t(at.b, at.h, at.i, c);
+    row.emplace(name, RowAnswer{output.format, std::move(values)});
+  }
+  return row;
+}
+
+std::string title(const ExplainOptions& options, const Case& given, const Chosen& at) {
+  const auto shape = [](const Tensor<double>& t) { return to_string(Shape(t.shape().begin(), t.shape().end())); };
+  const Inputs& in = given.problem.inputs;
+  return fmt::format("row (b {}, h {}, i {}): {}\n{}\n  q {}  k {}  v {}  convention {}\n", at.b, at.h, at.i, at.why,
+                     options.case_path, shape(in.q), shape(in.k), shape(in.v), given.problem.call.convention);
+}
+
+ExplainedRow row_at(const Problem& problem, const Problem& finite, const Chosen& at, const Outputs& answers) {
+  const auto operands = [&problem, &finite, at] {
+    return EnclosedHead{head_of<Enclosure>(finite, at.b, at.h, {at.i}), head_of<double>(problem, at.b, at.h, {at.i}),
+                        all_finite(problem.inputs)};
+  };
+  return {operands, problem.call, bias_formula(problem, at.b, at.h, at.i), answers_to(at, answers)};
+}
+
+}  // namespace
+
+int run_explain(const ExplainOptions& options) {
+  const Case given = read_case(options.case_path, options.overrides);
+  const Problem& problem = given.problem;
+  const Chosen at = choose(options, given);
+  const Problem finite = finite_part(problem);
+  std::string text = title(options, given, at) + explain_keys(problem, at.b, at.h, at.i);
+  if (row_states(problem)[(at.b * extents(problem.inputs).q_heads + at.h) * extents(problem.inputs).queries + at.i] ==
+      RowState::padding) {
+    text += "           The row is padding: its answer is nobody's business, and check does not judge it.\n";
+  }
+  text += explain_row(row_at(problem, finite, at, given.outputs));
+  fmt::print("{}`attest spec ID` prints an equation.\n", text);
+  return 0;
+}
+
+}  // namespace attest

@@ -1,7 +1,8 @@
 /// Chapter 09: first values.
 
-#include "support/states.hpp"
+#include "attest/certify/rounding.hpp"
 #include "support/property.hpp"
+#include "support/states.hpp"
 
 namespace attest {
 namespace {
@@ -65,8 +66,14 @@ PROPERTY(INI_P3, initial_value_depends_on_scheme_fans_seed_and_index_only) {
   RC_ASSERT(std::equal(tall.begin(), tall.end(), wide.begin(), [](double a, double b) { return same_bits(a, b); }));
 }
 
+/// The variance that the scheme is known for; not by way of its spread.
+Enclosure variance_of(Scheme scheme, const Shape& shape) {
+  const bool xavier = scheme == Scheme::xavier_uniform || scheme == Scheme::xavier_normal;
+  return Enclosure(2) / Enclosure(static_cast<double>(xavier ? shape[0] + shape[1] : shape[0]));
+}
+
 /// Whether the mean of the values, and that of their squares, lie within the bounds of INI.P4.
-void moments_fit(const Tensor<double>& values, Scheme scheme, const Enclosure& spread) {
+void moments_fit(const Tensor<double>& values, bool uniform, const Enclosure& variance) {
   const Enclosure count(static_cast<double>(values.size()));
   const Enclosure x = 41 * log(Enclosure(2));
   Enclosure sum(0), squares(0);
@@ -75,12 +82,10 @@ void moments_fit(const Tensor<double>& values, Scheme scheme, const Enclosure& s
     squares += lift<Enclosure>(v) * lift<Enclosure>(v);
   }
   const Enclosure share = sqrt(Enclosure(x / (2 * count)));
-  const Enclosure square = spread * spread;
-  const Enclosure variance = is_uniform(scheme) ? Enclosure(square / 3) : square;
-  const Enclosure mean_bound = 2 * spread * share;
-  const Enclosure square_bound = is_uniform(scheme)
-                                     ? Enclosure(square * share)
-                                     : Enclosure(square * (2 * sqrt(Enclosure(x / count)) + 2 * x / count));
+  const Enclosure square = uniform ? Enclosure(3 * variance) : variance;  // of the spread
+  const Enclosure mean_bound = 2 * sqrt(square) * share;
+  const Enclosure square_bound =
+      uniform ? Enclosure(square * share) : Enclosure(square * (2 * sqrt(Enclosure(x / count)) + 2 * x / count));
   RC_ASSERT(lower_end(absolute(Enclosure(sum / count))) <= upper_end(mean_bound));
   RC_ASSERT(lower_end(absolute(Enclosure(squares / count - variance))) <= upper_end(square_bound));
 }
@@ -90,7 +95,7 @@ PROPERTY(INI_P4, sample_variance_is_that_of_the_scheme) {
   const Shape shape = *rc::gen::elementOf(std::vector<Shape>{{64, 16}, {16, 64}, {32, 32}});
   RC_TAG(is_uniform(scheme) ? "uniform" : "normal");
   with_precision(property_bits, [&] {
-    moments_fit(initial_tensor(scheme, shape, *seeds()), scheme, spread_of<Enclosure>(scheme, fans_of(shape)));
+    moments_fit(initial_tensor(scheme, shape, *seeds()), is_uniform(scheme), variance_of(scheme, shape));
   });
 }
 
@@ -113,6 +118,22 @@ PROPERTY(INI_P6, other_seeds_give_other_values) {
   RC_PRE(seed != other);
   const Shape shape = *rc::gen::elementOf(std::vector<Shape>{{2, 4}, {4, 2}, {3, 3}});
   RC_ASSERT(!same_bits(initial_tensor(scheme, shape, seed), initial_tensor(scheme, shape, other)));
+}
+
+PROPERTY(INI_P7, initial_value_is_the_real_number_rounded_once) {
+  const Scheme scheme = *drawing_schemes();
+  const Fans fans{*rc::gen::element<std::size_t>(1, 2, 3, 6, 24, 1000), *rc::gen::element<std::size_t>(1, 3, 6, 54)};
+  const std::uint64_t seed = *seeds(), n = *between<std::uint64_t>(0, 1000);
+  RC_TAG(is_uniform(scheme) ? "uniform" : "normal");
+  with_precision(property_bits, [&] {
+    const Enclosure deviate = is_uniform(scheme)
+                                  ? Enclosure(2 * lift<Enclosure>(unit_uniform_at(seed, n)) - 1)
+                                  : standard_normal(unit_uniform_at(seed, 2 * n), unit_uniform_at(seed, 2 * n + 1));
+    const Enclosure real = spread_of<Enclosure>(scheme, fans) * deviate;
+    const Candidates rounded = round_enclosure(Format::f64, real, Overflow::standard);
+    RC_ASSERT(same_bits(rounded.lower, rounded.upper));
+    RC_ASSERT(same_bits(initial_value(scheme, fans, seed, n), rounded.lower));
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "attest/conventions/ggml.hpp"
 #include "attest/conventions/layout.hpp"
 #include "attest/conventions/mask_form.hpp"
 #include "attest/conventions/systems.hpp"
@@ -110,6 +111,29 @@ CONSTRAINT(CNV_C1, an_argument_of_a_system_has_a_meaning_there) {
   EXPECT_TRUE(refuses("CNV.C1", "sliding_window", [] { transformers_call({.sliding_window = 0}); }));
   EXPECT_TRUE(refuses("CNV.C1", "dropout", [] { torch_multihead_call({.dropout = -0.5}); }));
   EXPECT_TRUE(refuses("CNV.C1", "dropout", [] { torchlean_call({.probability = 2.0}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "scale", [] { ggml_call({}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "scale", [=] { ggml_call({.scale = nan}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "softcap", [] { ggml_call({.scale = 1.0F, .logit_softcap = -50}); }));
+  EXPECT_TRUE(refuses("CNV.C1", "max_bias", [] { ggml_call({.scale = 1.0F, .max_bias = -8}); }));
+}
+
+CONSTRAINT(CNV_C1, a_mask_of_ggml_covers_the_bias) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto bias = [](const Shape& mask, const Shape& shape, float max_bias) {
+    return refusal_of([&] { ggml_bias(Tensor<double>(mask, 0.0), shape, max_bias); });
+  };
+  EXPECT_EQ(bias({2, 3, 64, 5}, {4, 6, 3, 4}, 8), "");
+  EXPECT_EQ(bias({1, 1, 3, 4}, {4, 6, 3, 4}, 0), "");
+  EXPECT_EQ(bias({2, 3, 64, 3}, {4, 6, 3, 4}, 8),
+            "CNV.C1: mask: a batch that divides 4, heads that divide 6, at least 3 queries, at least 4 keys, "
+            "got (2, 3, 64, 3)");
+  for (const Shape& mask : {Shape{3, 1, 3, 4}, {1, 4, 3, 4}, {0, 1, 3, 4}, {1, 0, 3, 4}, {1, 1, 2, 4}, {3, 4}}) {
+    EXPECT_TRUE(bias(mask, {4, 6, 3, 4}, 8).starts_with("CNV.C1: mask: ")) << to_string(mask);
+  }
+  EXPECT_TRUE(bias({1, 1, 3, 4}, {6, 3, 4}, 8).starts_with("CNV.C1: shape: "));
+  EXPECT_EQ(bias({1, 1, 1, 1}, {1, 1, 1, 1}, -8), "CNV.C1: max_bias: a finite number of at least 0, got -8");
+  EXPECT_EQ(bias({1, 1, 1, 1}, {1, 1, 1, 1}, infinity), "CNV.C1: max_bias: a finite number of at least 0, got inf");
+  EXPECT_TRUE(refuses("CNV.C1", "max_bias", [] { ggml_slope<double>(0, 8, -1); }));
 }
 
 TEST(record, numbers_are_read_exactly_and_printed_as_short_as_they_can_be) {

@@ -95,6 +95,7 @@ const std::vector<Convention>& conventions() {
        {{"layout", "BSD"}, {"causal", "true"}, {"alignment", "bottom_right_actual"}, {"window_counts", "self_too"}}},
       {"jax", {{"layout", "BSHD"}}},
       {"transformers", {{"alignment", "after_past"}, {"window_counts", "self_too"}, {"weights_are", "dropped"}}},
+      {"ggml", {}},
   };
   return table;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attest/conventions/conventions.hpp"
+#include "attest/conventions/ggml.hpp"
 #include "attest/scalar/error.hpp"
 
 namespace attest {
@@ -116,6 +117,16 @@ Call transformers_call(const Transformers& arguments) {
 Call torchlean_call(const TorchLean& arguments) {
   Call call = convention("torchlean");
   call.dropout = dropout_from(arguments.probability.value_or(0), arguments.training);
+  return call;
+}
+
+Call ggml_call(const GgmlFlash& arguments) {
+  require(arguments.scale.has_value(), "CNV.C1", "scale: a number, since ggml has no default, got none");
+  require(std::isfinite(*arguments.scale), "CNV.C1", "scale: a finite number, got {}", *arguments.scale);
+  require_max_bias(arguments.max_bias);
+  Call call = convention("ggml");
+  call.scale = *arguments.scale;
+  call.softcap = softcap_from(arguments.logit_softcap);
   return call;
 }
 

@@ -99,4 +99,14 @@ struct TorchLean {
 /// CNV.D14  torchlean_call(arguments): dropout on the weights, in training only.
 Call torchlean_call(const TorchLean& arguments);
 
+/// ggml_flash_attn_ext. Its mask and `max_bias` become a bias: ggml.hpp.
+struct GgmlFlash {
+  std::optional<float> scale = std::nullopt;  ///< required: ggml has no default
+  float max_bias = 0;
+  float logit_softcap = 0;  ///< 0 is none
+};
+
+/// CNV.D17  ggml_call(arguments): scale and softcap; everything else of a call of ggml is in its tensors.
+Call ggml_call(const GgmlFlash& arguments);
+
 }  // namespace attest

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "attest/scalar/format.hpp"
+#include "attest/scalar/nearest.hpp"
 
 namespace attest {
 
@@ -12,20 +12,6 @@ Enclosure pi() {
   Enclosure result;
   mpfi_const_pi(result.backend().data());
   return result;
-}
-
-/// The nearest binary64 of a real that is no midpoint: with enough bits both ends of its enclosure round to it. The
-/// precisions are those of ENC.D2.
-template <class F>
-double nearest(F&& real) {
-  for (int bits = 128; bits <= 4096; bits *= 2) {
-    const auto [lower, upper] = with_precision(bits, [&] {
-      const Enclosure x = real();
-      return std::pair(round_to(Format::f64, lower_end(x)), round_to(Format::f64, upper_end(x)));
-    });
-    if (lower == upper) return lower;
-  }
-  throw CannotAnswer("an initial value is undecided at 4096 bits");
 }
 
 }  // namespace

@@ -177,7 +177,9 @@ TEST(case_reading, the_bundled_cases_can_be_read) {
   std::size_t count = 0;
   for (const auto& file : std::filesystem::directory_iterator(ATTEST_SOURCE "/tests/cases")) {
     if (file.path().extension() != ".safetensors") continue;
-    const Case one = read_case(file.path());
+    const AnyCase any = read_any_case(file.path());
+    if (!std::holds_alternative<Case>(any)) continue;  // a layer is read, and not written
+    const Case& one = std::get<Case>(any);
     EXPECT_TRUE(one.outputs.contains("out")) << file.path();
     expect_same(one, case_from(through_bytes(archive_of(one))));
     ++count;

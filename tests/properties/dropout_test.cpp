@@ -1,8 +1,8 @@
 /// Chapter 08: kept masks from seeds, and what they do to weights.
 
 #include "attest/certify/rounding.hpp"
-#include "support/states.hpp"
 #include "support/property.hpp"
+#include "support/states.hpp"
 
 namespace attest {
 namespace {

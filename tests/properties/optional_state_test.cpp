@@ -1,8 +1,8 @@
 /// Chapter 07: slots that may be absent, and the state of a layer.
 
 #include "attest/definitions/typed_state.hpp"
-#include "support/states.hpp"
 #include "support/property.hpp"
+#include "support/states.hpp"
 
 namespace attest {
 namespace {

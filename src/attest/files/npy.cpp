@@ -167,8 +167,9 @@ std::string parse_npy_text(std::span<const std::byte> content, std::string_view 
 }
 
 std::vector<std::byte> format_npy(const Array& array, std::string_view name) {
-  std::string descr(written_as(array.dtype));
-  if (descr.front() != '<' && descr.front() != '|') descr.insert(0, width_of(array.dtype) == 1 ? "|" : "<");
+  const std::string_view written = written_as(array.dtype);
+  const bool has_order = written.starts_with('<') || written.starts_with('|');
+  const std::string descr = fmt::format("{}{}", has_order ? "" : width_of(array.dtype) == 1 ? "|" : "<", written);
   const std::string header = format_npy_header(descr, Shape(array.values.shape().begin(), array.values.shape().end()));
   const std::vector<std::byte> data = encode_array(array, name);
   std::vector<std::byte> content(header.size() + data.size());

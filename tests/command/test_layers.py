@@ -144,14 +144,14 @@ class Refusals(RefusalCase):
         self.refuse_layer("CAS.C9: query: shape", {"query": filled("F32", 2, 2)})
         self.refuse_layer("CAS.C9: queryWeight: columns", {"queryWeight": filled("F32", 4, 3)})
         self.refuse_layer("CAS.C9: outputWeight: two axes", {"outputWeight": filled("F32", 1, 6, 5)})
-        self.refuse_layer("CAS.C10: queryWeight", {"queryWeight": filled("I32", 4, 4)})
+        self.refuse_layer("CAS.C10: queryWeight", {"queryWeight": tensor("I32", (4, 4), [1] * 16)})
         self.refuse_layer("MHA.C6: query", {"query": tensor("F32", (1, 1, 4), [float("nan")] * 4)}
                           | {"key": filled("F32", 1, 3, 3), "value": filled("F32", 1, 3, 3)})
         self.refuse_layer("MHA.C4: key", {"key": filled("F32", 1, 3, 3)})
         self.refuse_layer("OPT.C1: outputWeight", {"outputWeight": filled("F32", 4, 5)})
         self.refuse_layer("OPT.C2: keyBias", {"queryBias": filled("F32", 4)})
         self.refuse_layer("MHA.C5: keyRow", {"keyRow": filled("F32", 4)})
-        self.refuse_layer("OPT.C4: extents", {"query": filled("F32", 2, 2, 0),
+        self.refuse_layer("OPT.C4: query input: at least 1", {"query": filled("F32", 2, 2, 0),
                                               "queryWeight": filled("F32", 0, 4)})
 
     def test_dropout_needs_its_kept_mask(self) -> None:

@@ -49,6 +49,7 @@ Problem with_reversed_keys(const Problem& problem) {
   if (in.bias) in.bias = reversed(*problem.inputs.bias, 3);
   if (in.kept) in.kept = reversed(*problem.inputs.kept, 3);
   in.k_lengths = in.q_lengths = in.prefix_lengths = std::nullopt;
+  in.key_padding = std::nullopt;
   in.document_q = in.document_k = std::nullopt;
   result.call.causal = false;
   result.call.window_left = result.call.window_right = std::nullopt;

@@ -7,23 +7,10 @@
 #include "support/by_hand.hpp"
 #include "support/generators.hpp"
 #include "support/spec_tests.hpp"
+#include "support/visible_sets.hpp"
 
 namespace attest {
 namespace {
-
-/// A call with one head; only its extents matter here.
-Problem sized(const Call& call, std::size_t queries, std::size_t keys) {
-  Problem problem{call, {}};
-  problem.inputs.q = Tensor<double>::from_shape({1, 1, queries, 1});
-  problem.inputs.k = problem.inputs.v = Tensor<double>::from_shape({1, 1, keys, 1});
-  return problem;
-}
-
-/// Rows of visible keys, as the specification writes them.
-Matrix<bool> visible_set(std::initializer_list<std::string_view> rows) {
-  return tabulate(rows.size(), rows.begin()->size(),
-                  [&](std::size_t i, std::size_t j) { return rows.begin()[i][j] == '1'; });
-}
 
 EXAMPLE(CNV_E1, three_keys_in_the_words_of_five_systems) {
   const Matrix<bool> due = visible_set({"10000", "11000", "11100", "01110", "00111"});

@@ -15,14 +15,6 @@ void classify(const Problem& problem) {
   for (const std::string& name : classes_of(problem)) RC_TAG(name);
 }
 
-template <class T>
-void same_rows(const Problem& a, const Problem& b) {
-  const Attended<T> x = attention<T>(a);
-  const Attended<T> y = attention<T>(b);
-  RC_ASSERT(x.rows.size() == y.rows.size());
-  for (std::size_t r = 0; r < x.rows.size(); ++r) RC_ASSERT(same_bits(x.rows[r], y.rows[r]));
-}
-
 PROPERTY(ATT_P1, hidden_keys_and_values_may_be_anything) {
   const Problem problem = *calls();
   classify(problem);

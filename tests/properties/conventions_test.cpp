@@ -10,14 +10,6 @@
 namespace attest {
 namespace {
 
-template <class T>
-void same_rows(const Problem& a, const Problem& b) {
-  const Attended<T> x = attention<T>(a);
-  const Attended<T> y = attention<T>(b);
-  RC_ASSERT(x.rows.size() == y.rows.size());
-  for (std::size_t r = 0; r < x.rows.size(); ++r) RC_ASSERT(same_bits(x.rows[r], y.rows[r]));
-}
-
 /// A case file of the call, in its own layout. (The archive of a case is in layout BHSD.)
 Archive file_of(const Problem& problem) {
   Archive archive = archive_of(Case{problem, {}});

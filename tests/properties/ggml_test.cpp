@@ -108,14 +108,6 @@ bool is_nearest(double x, const Enclosure& real) {
   return round_to(Format::f64, lower_end(real)) == x && round_to(Format::f64, upper_end(real)) == x;
 }
 
-template <class T>
-void same_rows(const Problem& a, const Problem& b) {
-  const Attended<T> x = attention<T>(a);
-  const Attended<T> y = attention<T>(b);
-  RC_ASSERT(x.rows.size() == y.rows.size());
-  for (std::size_t r = 0; r < x.rows.size(); ++r) RC_ASSERT(same_bits(x.rows[r], y.rows[r]));
-}
-
 PROPERTY(CNV_P5, bias_of_distances_is_alibi) {
   const Distances any = *distances(head_counts(20));
   const Tensor<double> bias = ggml_bias(any.mask, any.shape(), 8);

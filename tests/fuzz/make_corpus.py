@@ -20,6 +20,7 @@ from command import filled, small_call, small_case  # noqa: E402
 from numpy_files import (  # noqa: E402
     claiming, header_of, keys_of, members, npy, npy_of, npy_text, npz)
 from onnx_file import message, varint  # noqa: E402
+from test_layers import rich_layer, small_layer  # noqa: E402
 
 # ---------------------------------------------------------------- safetensors
 
@@ -54,6 +55,11 @@ def archives() -> dict[str, Archive]:
                                                     "lse": filled("F32", 1, 3)},
         "unknown_tensor": small_case() | {"o": filled("F32", 1)},
         "no_convention": small_case() | {"convention": None},
+        "layer": small_layer(),
+        "layer_with_rows": rich_layer() | {"kept": None, "probability": None, "visible": None},
+        "layer_in_training": small_layer(training="true", weight_axes="in_out") | {
+            "probability": tensor("F32", (), [0.25]), "kept": tensor("BOOL", (2, 2, 2, 3), [True] * 24),
+            "key_padding": tensor("BOOL", (2, 3), [True, False] * 3)},
     }
 
 

@@ -4,6 +4,7 @@
 #include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
 #include "attest/conventions/text.hpp"
+#include "attest/definitions/layer.hpp"
 #include "attest/files/case.hpp"
 #include "attest/verdict/compare.hpp"
 #include "attest/verdict/explain_keys.hpp"
@@ -92,10 +93,7 @@ ExplainedRow row_at(const Problem& problem, const Problem& finite, const Chosen&
   return {operands, problem.call, bias_formula(problem, at.b, at.h, at.i), answers_to(at, answers)};
 }
 
-}  // namespace
-
-int run_explain(const ExplainOptions& options) {
-  const Case given = read_case(options.case_path, options.overrides);
+int explain_case(const ExplainOptions& options, const Case& given) {
   const Problem& problem = given.problem;
   const Chosen at = choose(options, given);
   const Problem finite = finite_part(problem);
@@ -107,6 +105,54 @@ int run_explain(const ExplainOptions& options) {
   text += explain_row(row_at(problem, finite, at, given.outputs));
   fmt::print("{}`attest spec ID` prints an equation.\n", text);
   return 0;
+}
+
+/// The row of a layer whose output is farthest off; its first head stands for it.
+Chosen worst_query(const LayerCase& given) {
+  const auto answer = given.outputs.find("out");
+  if (answer == given.outputs.end()) return {0, 0, 0, "the first"};
+  const auto certified = certify_shown(given, {{"out", answer->second.format}});
+  const Comparison compared = compare("out", certified.at("out"), answer->second.values, given.problem);
+  if (!compared.by_units || compared.by_units->units == 0) return {0, 0, 0, "out is exact in every row"};
+  const std::vector<std::size_t> at = unravel(compared.by_units->element, compared.shape);
+  return {at[0], 0, at[1], "head 0 of the query whose out is farthest off, in units"};
+}
+
+/// A head of a layer: the walk begins at its projected operands.
+int explain_case(const ExplainOptions& options, const LayerCase& given) {
+  const LayerProblem& layer = given.problem;
+  const Problem inner = inner_problem(layer);
+  const Extents n = extents(inner.inputs);
+  require(n.batch * n.queries > 0, "CAS.C7", "--row: the case has no query rows");
+  const Chosen at = options.row.empty() ? worst_query(given) : parse_row(options.row, n);
+  const auto operands = [&] {
+    auto enclosed = layer_heads<Enclosure>(layer, inner, at.b, {at.i});
+    auto rounded = layer_heads<double>(layer, inner, at.b, {at.i});
+    return EnclosedHead{std::move(enclosed[at.h]), std::move(rounded[at.h]), true};
+  };
+  Outputs answers;
+  if (const auto weights = given.outputs.find("weights"); weights != given.outputs.end()) answers.insert(*weights);
+  std::string text = fmt::format("row (b {}, h {}, i {}): {}\n{}\n", at.b, at.h, at.i, at.why, options.case_path);
+  text += fmt::format("  a layer of {} heads, convention {}; q, k, v are its projected operands (MHA.D10),\n",
+                      n.q_heads, inner.call.convention);
+  text += fmt::format("  of widths {} and {}; {} of the {} keys are added ones (MHA.D9)\n\n", n.width, n.value_width,
+                      added_keys(layer), n.keys);
+  text += explain_keys(inner, at.b, at.h, at.i);
+  text += explain_row({operands, inner.call, bias_formula(inner, at.b, at.h, at.i), answers_to(at, answers)});
+  fmt::print("{}`attest spec ID` prints an equation.\n", text);
+  return 0;
+}
+
+int explain_case(const ExplainOptions& options, const NodeCase&) {
+  require(false, "CAS.C17", "{}: an attention call or a layer, got a node beside attention", options.case_path);
+  return 2;
+}
+
+}  // namespace
+
+int run_explain(const ExplainOptions& options) {
+  const AnyCase any = read_any_case(options.case_path, options.overrides);
+  return std::visit([&](const auto& given) { return explain_case(options, given); }, any);
 }
 
 }  // namespace attest

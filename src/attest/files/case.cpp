@@ -12,16 +12,11 @@ namespace attest {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// The schema says which kind of case an archive holds.
 AnyCase any_case_from(const Archive& archive, const std::vector<Setting>& overrides) {
   const auto schema = archive.metadata.find("schema");
   const bool layer = schema != archive.metadata.end() && schema->second == layer_schema;
   return layer ? AnyCase(layer_case_from(archive, overrides)) : AnyCase(case_from(archive, overrides));
 }
-
-}  // namespace
 
 AnyCase read_any_case(const fs::path& path, const std::vector<Setting>& overrides) {
   std::error_code error;

@@ -55,6 +55,9 @@ using AnyCase = std::variant<Case, LayerCase, NodeCase>;
 /// ATT.*, MSK.*).
 AnyCase read_any_case(const std::filesystem::path& path, const std::vector<Setting>& overrides = {});
 
+/// The case that an archive holds: of a layer, or of an attention call, as its schema says.
+AnyCase any_case_from(const Archive& archive, const std::vector<Setting>& overrides = {});
+
 /// The same for an attention call; refuses a case of another kind.
 Case read_case(const std::filesystem::path& path, const std::vector<Setting>& overrides = {});
 

@@ -270,11 +270,11 @@ CONSTRAINT(ATT_C9, batch_sizes_agree) {
 
 CONSTRAINT(ATT_C10, a_kept_mask_comes_with_dropout_and_covers_it) {
   EXPECT_EQ(refusal_of_call([](Problem& p) { p.call.dropout = 0.5; }),
-            "ATT.C10: kept: present exactly when the call has dropout");
+            "ATT.C10: kept: present exactly when the call has dropout (a layer: in training, with a probability)");
   EXPECT_EQ(refusal_of_call([](Problem& p) {
               p.inputs.kept = filled({2, 4, 3, 5}, true);
             }),
-            "ATT.C10: kept: present exactly when the call has dropout");
+            "ATT.C10: kept: present exactly when the call has dropout (a layer: in training, with a probability)");
   EXPECT_EQ(refusal_of_call([](Problem& p) {
               p.call.dropout = 0.5;
               p.inputs.kept = filled({1, 4, 3, 5}, true);

@@ -89,5 +89,19 @@ PROPERTY(MSK_P5, a_hidden_bias_is_a_hidden_key) {
   }
 }
 
+PROPERTY(MSK_P6, window_is_the_difference_of_two_causal_sets) {
+  const auto i = *between<std::int64_t>(0, 8);
+  const auto offset = *between<std::int64_t>(-8, 9);
+  const auto left = *between<std::int64_t>(0, 5);
+  const auto right = *between<std::int64_t>(0, 5);
+  std::int64_t seen = 0;
+  for (std::int64_t j = -20; j < 30; ++j) {
+    const bool visible = window(i, j, offset, left, right);
+    RC_ASSERT(visible == (causal(i, j, offset + right) && !causal(i, j, offset - left - 1)));
+    seen += visible;
+  }
+  RC_ASSERT(seen == left + 1 + right);
+}
+
 }  // namespace
 }  // namespace attest

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
 #include "attest/files/whole_file.hpp"
@@ -14,19 +16,27 @@ Formats formats_of(const Outputs& outputs) {
   return formats;
 }
 
+/// The comparisons, `out` first: it is what people look for.
+template <class Given>
+std::vector<Comparison> compared(const Given& given, const Outputs& answers) {
+  std::vector<Comparison> outputs = compare(given, certify_shown(given, formats_of(answers)), answers);
+  std::ranges::stable_partition(outputs, [](const Comparison& c) { return c.name == "out"; });
+  return outputs;
+}
+
 template <class Given>
 Report report_on(const CheckOptions& options, const Given& given, const Outputs& answers) {
   return {.case_name = options.case_path,
           .record = record_of(given),
           .inputs = input_shapes(given),
-          .outputs = compare(given, certify_shown(given, formats_of(answers)), answers),
+          .outputs = compared(given, answers),
           .max_ulp = options.max_ulp};
 }
 
 template <class Given>
 int check_case(const CheckOptions& options, const Given& given) {
   const Outputs answers = options.result_path.empty() ? given.outputs : read_outputs(options.result_path, given);
-  require(!answers.empty(), "CAS.C8", "nothing to check: no out, lse, weights or scores in {}",
+  require(!answers.empty(), "CAS.C8", "nothing to check: no answers (out, lse, weights, ...) in {}",
           options.result_path.empty() ? options.case_path : options.result_path);
   if (!options.dump_worst.empty()) {
     require_query_rows(given);

@@ -9,6 +9,7 @@
 #include "attest/verdict/compare.hpp"
 #include "attest/verdict/explain_keys.hpp"
 #include "attest/verdict/explain_row.hpp"
+#include "attest/verdict/page.hpp"
 
 namespace attest {
 
@@ -50,8 +51,8 @@ const std::pair<const OutputName, Output>* blamed(const Outputs& answers) {
 Chosen worst_row(const Problem& problem, const OutputName& name, const Output& answer) {
   const auto certified = certify_shown(problem, {{name, answer.format}});
   const Comparison compared = compare(name, certified.at(name), answer.values, problem, row_states(problem));
-  if (!compared.by_units || compared.by_units->units == 0)
-    return {0, 0, 0, fmt::format("{} is exact in every row", name)};
+  if (!compared.by_units) return {0, 0, 0, "the first; no row is judged"};
+  if (compared.by_units->units == 0) return {0, 0, 0, fmt::format("{} is exact in every row", name)};
   const std::vector<std::size_t> at = unravel(compared.by_units->element, compared.shape);
   return {at[0], at[1], at[2], fmt::format("of all rows the one whose {} is farthest off, in units", name)};
 }
@@ -82,7 +83,8 @@ std::string title(const ExplainOptions& options, const Case& given, const Chosen
   const auto shape = [](const Tensor<double>& t) { return to_string(Shape(t.shape().begin(), t.shape().end())); };
   const Inputs& in = given.problem.inputs;
   return fmt::format("row (b {}, h {}, i {}): {}\n{}\n  q {}  k {}  v {}  convention {}\n", at.b, at.h, at.i, at.why,
-                     options.case_path, shape(in.q), shape(in.k), shape(in.v), given.problem.call.convention);
+                     printable(options.case_path), shape(in.q), shape(in.k), shape(in.v),
+                     given.problem.call.convention);
 }
 
 ExplainedRow row_at(const Problem& problem, const Problem& finite, const Chosen& at, const Outputs& answers) {
@@ -93,16 +95,19 @@ ExplainedRow row_at(const Problem& problem, const Problem& finite, const Chosen&
   return {operands, problem.call, bias_formula(problem, at.b, at.h, at.i), answers_to(at, answers)};
 }
 
+bool is_padding(const Problem& problem, const Chosen& at) {
+  const Extents n = extents(problem.inputs);
+  return row_states(problem)[(at.b * n.q_heads + at.h) * n.queries + at.i] == RowState::padding;
+}
+
 int explain_case(const ExplainOptions& options, const Case& given) {
   const Problem& problem = given.problem;
   const Chosen at = choose(options, given);
   const Problem finite = finite_part(problem);
   std::string text = title(options, given, at) + explain_keys(problem, at.b, at.h, at.i);
-  if (row_states(problem)[(at.b * extents(problem.inputs).q_heads + at.h) * extents(problem.inputs).queries + at.i] ==
-      RowState::padding) {
-    text += "           The row is padding: its answer is nobody's business, and check does not judge it.\n";
-  }
-  text += explain_row(row_at(problem, finite, at, given.outputs));
+  const bool padding = is_padding(problem, at);
+  if (padding) text += "           The row is padding: its answer is nobody's business, and check does not judge it.\n";
+  text += explain_row(row_at(problem, finite, at, padding ? Outputs() : given.outputs));
   fmt::print("{}`attest spec ID` prints an equation.\n", text);
   return 0;
 }
@@ -113,7 +118,8 @@ Chosen worst_query(const LayerCase& given) {
   if (answer == given.outputs.end()) return {0, 0, 0, "the first"};
   const auto certified = certify_shown(given, {{"out", answer->second.format}});
   const Comparison compared = compare("out", certified.at("out"), answer->second.values, given.problem);
-  if (!compared.by_units || compared.by_units->units == 0) return {0, 0, 0, "out is exact in every row"};
+  if (!compared.by_units) return {0, 0, 0, "the first; no row is judged"};
+  if (compared.by_units->units == 0) return {0, 0, 0, "out is exact in every row"};
   const std::vector<std::size_t> at = unravel(compared.by_units->element, compared.shape);
   return {at[0], 0, at[1], "head 0 of the query whose out is farthest off, in units"};
 }
@@ -132,7 +138,8 @@ int explain_case(const ExplainOptions& options, const LayerCase& given) {
   };
   Outputs answers;
   if (const auto weights = given.outputs.find("weights"); weights != given.outputs.end()) answers.insert(*weights);
-  std::string text = fmt::format("row (b {}, h {}, i {}): {}\n{}\n", at.b, at.h, at.i, at.why, options.case_path);
+  std::string text =
+      fmt::format("row (b {}, h {}, i {}): {}\n{}\n", at.b, at.h, at.i, at.why, printable(options.case_path));
   text += fmt::format("  a layer of {} heads, convention {}; q, k, v are its projected operands (MHA.D10),\n",
                       n.q_heads, inner.call.convention);
   text += fmt::format("  of widths {} and {}; {} of the {} keys are added ones (MHA.D9)\n\n", n.width, n.value_width,

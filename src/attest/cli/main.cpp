@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "attest/cli/commands.hpp"
 #include "attest/conventions/text.hpp"
 #include "attest/scalar/error.hpp"
+#include "attest/verdict/page.hpp"
 
 namespace {
 
@@ -16,14 +18,7 @@ constexpr int unusable_input = 2;
 constexpr int cannot_answer = 3;
 
 /// The message on one line of its own, whatever a file or a path has put into it.
-void complain(std::string_view message) {
-  std::string line;
-  for (const char c : message) {
-    const bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    line += printable ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  fmt::print(stderr, "attest: {}\n", line);
-}
+void complain(std::string_view message) { fmt::print(stderr, "attest: {}\n", printable(message)); }
 
 /// KEY=VALUE as a setting of the call record.
 Setting parse_setting(const std::string& text) {
@@ -117,6 +112,10 @@ int run(int argc, char** argv) {
   add_explain(app, chosen);
   add_spec(app, chosen);
   add_demo(app, chosen);
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto is_first = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  require(argc < 2 || argv[1][0] == '-' || std::ranges::any_of(commands, is_first), "CAS.C5",
+          "{}: no command of attest; see --help", argc < 2 ? "" : argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

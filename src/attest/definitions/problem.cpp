@@ -110,7 +110,7 @@ void check_numbers(const Call& call) {
 void check_dropout(const Problem& problem) {
   const std::optional<Tensor<bool>>& kept = problem.inputs.kept;
   require(problem.call.dropout.has_value() == kept.has_value(), "ATT.C10",
-          "kept: present exactly when the call has dropout");
+          "kept: present exactly when the call has dropout (a layer: in training, with a probability)");
   if (!kept) return;
   const Extents n = extents(problem.inputs);
   const Shape due{n.batch, n.q_heads, n.queries, n.keys};

@@ -57,7 +57,8 @@ class KeysReader final : public nlohmann::json_sax<nlohmann::json> {
   bool binary(nlohmann::json::binary_t&) override { return refuse("no binary data"); }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    require(false, "CAS.C21", "{}: valid JSON, which it is not at byte {}", file_, position);
+    require(false, "CAS.C21", "{}: valid JSON, its numbers within binary64, which it is not at byte {}", file_,
+            position);
     return false;
   }
 
@@ -70,7 +71,9 @@ class KeysReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool add(const std::string& value) {
     require_printable(value);
-    expect(depth_ == 1 && key_ != dtypes_key, "an object");
+    expect(depth_ > 0, "an object");
+    expect(depth_ == 1, "the name of an element type, a text");
+    expect(key_ != dtypes_key, "an object");
     return keys.metadata.emplace(key_, value).second;
   }
 

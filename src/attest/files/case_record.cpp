@@ -37,7 +37,8 @@ HeadCounts take_head_counts(Metadata& metadata) {
 }
 
 CaseRecord record_of_case(Metadata metadata, const std::vector<Setting>& overrides) {
-  const std::string schema = take(metadata, "schema").value_or("none");
+  const std::string schema =
+      take(metadata, "schema").value_or("none; the keys of a case are its metadata, or case.json");
   require(schema == case_schema, "CAS.C7", "schema: {} or {}, got {}", case_schema, layer_schema, schema);
   for (const Setting& setting : overrides) metadata.insert_or_assign(setting.key, setting.value);
   const HeadCounts heads = take_head_counts(metadata);

@@ -117,8 +117,8 @@ void read_state(const Archive& archive, WeightAxes axes, LayerState<double>& sta
 
 /// A number of columns as heads of a width.
 std::size_t quotient(std::size_t columns, std::size_t part, const std::string& name, std::string_view what) {
-  require(part > 0 && columns > 0 && columns % part == 0, "CAS.C9", "{}: columns a multiple of {} {}, got {}", name,
-          part, what, columns);
+  require(part > 0 && columns > 0 && columns % part == 0, "CAS.C9",
+          "{}: columns, (in, out) axes, a multiple of {} {}, got {}", name, part, what, columns);
   return columns / part;
 }
 
@@ -128,7 +128,7 @@ LayerConfig config_of(const LayerProblem& problem, const HeadCounts& heads) {
   LayerConfig n;
   n.q_heads = *heads.q;
   n.head_width = quotient(s.query_weight.shape(1), n.q_heads, "queryWeight", "heads");
-  n.k_heads = quotient(s.key_weight.shape(1), n.head_width, "keyWeight", "channels, a head's width,");
+  n.k_heads = quotient(s.key_weight.shape(1), n.head_width, "keyWeight", "channels, as each query head has");
   require(heads.k.value_or(n.k_heads) == n.k_heads, "CAS.C7", "k_heads: {} as in the shape of keyWeight, got {}",
           n.k_heads, heads.k.value_or(0));
   n.v_heads = heads.v.value_or(n.k_heads);
@@ -179,8 +179,8 @@ std::map<OutputName, Output> unpack_answers(const Archive& archive, const LayerC
 
 LayerCase layer_case_from(const Archive& archive, const std::vector<Setting>& overrides) {
   std::map<std::string, std::string> metadata = archive.metadata;
-  for (const Setting& setting : overrides) metadata.insert_or_assign(setting.key, setting.value);
   metadata.erase("schema");
+  for (const Setting& setting : overrides) metadata.insert_or_assign(setting.key, setting.value);
   const HeadCounts heads = take_head_counts(metadata);
   require_known(archive);
   LayerCase result;

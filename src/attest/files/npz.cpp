@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "attest/files/array_files.hpp"
@@ -40,6 +41,35 @@ struct CloseMember {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
 
+std::uint64_t number_at(std::span<const std::byte> file, std::size_t at, std::size_t width) {
+  std::uint64_t number = 0;
+  for (std::size_t n = width; n-- > 0;) number = number << 8 | std::to_integer<std::uint64_t>(file[at + n]);
+  return number;
+}
+
+bool has_mark(std::span<const std::byte> file, std::size_t at, std::string_view mark) {
+  return at + mark.size() <= file.size() && std::memcmp(file.data() + at, mark.data(), mark.size()) == 0;
+}
+
+/// Where the directory should end: at its end record, or with large archives at the record before that.
+std::optional<std::pair<std::size_t, std::uint64_t>> directory_end(std::span<const std::byte> file) {
+  constexpr std::size_t record = 22, locator = 20, large_record = 56;
+  if (file.size() < record || !has_mark(file, file.size() - record, "PK\5\6")) return std::nullopt;  // has a comment
+  const std::size_t end = file.size() - record;
+  const bool large = end >= locator && has_mark(file, end - locator, "PK\6\7");
+  if (!large) return std::pair(end, number_at(file, end + 12, 4) + number_at(file, end + 16, 4));
+  const std::uint64_t at = number_at(file, end - locator + 8, 8);
+  if (at > end || end - at < large_record || !has_mark(file, at, "PK\6\6")) return std::nullopt;
+  return std::pair(static_cast<std::size_t>(at), number_at(file, at + 40, 8) + number_at(file, at + 48, 8));
+}
+
+/// One archive after another in a file: programs differ in which of them they read, so it is no archive here.
+void require_one_archive(std::span<const std::byte> file) {
+  const auto end = directory_end(file);
+  require(end && end->first == end->second, "CAS.C23",
+          "zip: one archive that ends with the file, without a comment, got a directory that ends elsewhere");
+}
+
 /// An archive that is only read, from bytes that outlive it.
 class ZipArchive {
  public:
@@ -52,6 +82,7 @@ class ZipArchive {
     if (!archive_) zip_source_free(source);  // an open archive owns it
     require(zip_error_code_zip(error.get()) != ZIP_ER_EXISTS, "CAS.C22", "zip: each name only once");
     require(archive_ != nullptr, "CAS.C23", "zip: a sound archive, got \"{}\"", error.text());
+    require_one_archive(file);
     require_sizes();
   }
 

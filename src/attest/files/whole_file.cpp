@@ -75,12 +75,13 @@ fs::path target_of(const fs::path& path) {
   return fs::exists(status) ? fs::canonical(path) : path;
 }
 
-/// Whether a write to `path` would change what is read: the same file, or one in the folder that is read.
+/// Whether a write to `path` would change what is read: the same file, or one in the folder that is read, there or
+/// not: a further file may belong to no case.
 bool is_part_of(const fs::path& path, const fs::path& read) {
   std::error_code error;
   if (fs::equivalent(path, read, error)) return true;
-  if (!fs::is_directory(read, error) || !fs::exists(path, error)) return false;
-  const fs::path inner = fs::canonical(path, error).lexically_relative(fs::canonical(read, error));
+  if (!fs::is_directory(read, error)) return false;
+  const fs::path inner = fs::weakly_canonical(path, error).lexically_relative(fs::canonical(read, error));
   return !inner.empty() && *inner.begin() != "..";
 }
 
@@ -88,6 +89,7 @@ bool is_part_of(const fs::path& path, const fs::path& read) {
 
 std::vector<std::byte> read_whole(const fs::path& path) {
   std::error_code error;
+  require(fs::exists(path, error), "CAS.C16", "{}: a file that is there", path.string());
   const bool regular = fs::is_regular_file(path, error);
   require(regular, "CAS.C16", "{}: a regular file that can be read", path.string());
   const std::uintmax_t size = fs::file_size(path, error);

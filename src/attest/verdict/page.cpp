@@ -109,4 +109,13 @@ std::vector<std::size_t> shown_rows(std::size_t n, std::size_t kept) {
   return shown;
 }
 
+std::string printable(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    line += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return line;
+}
+
 }  // namespace attest

@@ -42,4 +42,7 @@ std::string counted(std::string_view what, const std::vector<std::size_t>& indic
 /// Which of n rows a table shows: all of a short one, else the first and the last few and, whatever it is, `kept`.
 std::vector<std::size_t> shown_rows(std::size_t n, std::size_t kept);
 
+/// The text with control characters written as \\xNN: one line, whatever a file or a path has put into it.
+std::string printable(std::string_view text);
+
 }  // namespace attest

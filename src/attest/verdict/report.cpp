@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "attest/verdict/page.hpp"
+
 namespace attest {
 
 namespace {
@@ -50,10 +52,20 @@ std::optional<std::uint64_t> limit_of(const Comparison& c, const std::optional<s
   return c.name.starts_with("present") ? 0 : max_ulp;
 }
 
+/// The greatest distance in units, of whichever output.
+std::string farthest(const Report& report) {
+  const Comparison* worst = nullptr;
+  for (const Comparison& c : report.outputs) {
+    if (c.by_units && (!worst || c.by_units->units > worst->by_units->units)) worst = &c;
+  }
+  if (!worst || worst->by_units->units == 0) return "every element is exact";
+  return fmt::format("{} is up to {:.4g} units away", worst->name, worst->by_units->units);
+}
+
 std::string headline(const Report& report, const Judgement& judgement) {
   switch (judgement.verdict) {
     case Verdict::measured:
-      return "measured, not judged: the structure is sound, the distances are below; no limit was given";
+      return fmt::format("measured, not judged: the structure is sound, no limit was given; {}", farthest(report));
     case Verdict::accepted:
       return fmt::format("accepted: every element lies within {} steps of the certified value", *report.max_ulp);
     case Verdict::not_accepted:
@@ -80,7 +92,7 @@ Judgement judge(const Report& report) {
 
 std::string text_of(const Report& report) {
   std::string text = headline(report, judge(report)) + "\n\n";
-  text += fmt::format("case  {}\n", report.case_name);
+  text += fmt::format("case  {}\n", printable(report.case_name));
   for (const auto& [name, shape] : report.inputs) text += fmt::format("  {} {}", name, to_string(shape));
   text += "\ncall\n";
   std::size_t widest = 16;

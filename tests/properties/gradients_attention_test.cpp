@@ -166,15 +166,22 @@ PROPERTY(GRD_P6, query_and_key_gradients_have_equal_products) {
   });
 }
 
+/// 3 x - y / 2, exactly. (xt's arithmetic makes shapes of its own where there are no elements.)
+Tensor<double> combination(const Tensor<double>& x, const Tensor<double>& y) {
+  Tensor<double> result = x;
+  for (std::size_t n = 0; n < x.size(); ++n) result.data()[n] = 3 * x.data()[n] - y.data()[n] / 2;
+  return result;
+}
+
 PROPERTY(GRD_P7, gradients_are_linear_in_the_cotangents) {
   const Backward x = *backward_calls();
   classify(x);
   Backward y = x, both = x;
   y.dout = numbers(shape_of(x.dout));
-  both.dout = xt::eval(3.0 * x.dout - 0.5 * y.dout);
+  both.dout = combination(x.dout, y.dout);
   if (x.dlse) {
     y.dlse = numbers(shape_of(*x.dlse));
-    both.dlse = xt::eval(3.0 * *x.dlse - 0.5 * *y.dlse);
+    both.dlse = combination(*x.dlse, *y.dlse);
   }
   with_precision(property_bits + 64, [&] {
     const CallGradient<Enclosure> a = gradient<Enclosure>(x), b = gradient<Enclosure>(y), c = gradient<Enclosure>(both);

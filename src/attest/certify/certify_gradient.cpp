@@ -7,6 +7,8 @@
 #include "attest/certify/certify.hpp"
 #include "attest/certify/gradient_row.hpp"
 #include "attest/certify/parallel.hpp"
+#include "attest/definitions/mask.hpp"
+#include "attest/definitions/nonfinite.hpp"
 
 namespace attest {
 
@@ -104,12 +106,6 @@ struct Share {
   HeadGradient<double> units;
 };
 
-/// Adds b to a, element by element.
-template <class T>
-void add(T& a, const T& b) {
-  for (std::size_t n = 0; n < a.size(); ++n) a.data()[n] = a.data()[n] + b.data()[n];
-}
-
 /// Values and units of one gradient, element by element, and which of them are settled.
 struct Sums {
   std::vector<Enclosure> values;
@@ -174,9 +170,8 @@ class Certifier {
   /// Blocks side by side, then their shares added up in order, so that the sums do not depend on the threads.
   void run(const std::vector<Block>& blocks, int bits) {
     std::vector<std::optional<Share>> shares(blocks.size());
-    for_each_task(blocks.size(), [&](std::size_t n) {
-      with_precision(bits, [&] { shares[n] = share_of(blocks[n]); });
-    });
+    for_each_task(blocks.size(),
+                  [&](std::size_t n) { with_precision(bits, [&] { shares[n] = share_of(blocks[n]); }); });
     for (std::size_t n = 0; n < blocks.size(); ++n) {
       if (current_ != blocks[n].group) start_group(blocks[n].group, bits);
       collect(blocks[n], *shares[n]);
@@ -197,8 +192,8 @@ class Certifier {
     const Matrix<double> g = tabulate(rows.size(), n_.value_width, [&](std::size_t i, std::size_t c) {
       return cotangent(cotangents_.out(b, block.h, rows[i], c), i);
     });
-    const Matrix<Enclosure> lifted = tabulate(
-        g.shape(0), g.shape(1), [&](std::size_t i, std::size_t c) { return lift<Enclosure>(g(i, c)); });
+    const Matrix<Enclosure> lifted =
+        tabulate(g.shape(0), g.shape(1), [&](std::size_t i, std::size_t c) { return lift<Enclosure>(g(i, c)); });
     std::vector<RowGradient<Enclosure>> values;
     std::vector<RowGradient<double>> units;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -209,8 +204,8 @@ class Certifier {
       units.push_back(gradient_magnitudes(given, i, row, row_of(g, i), g_lse));
       values.push_back(row.gradient);
     }
-    const Matrix<double> magnitudes = tabulate(
-        g.shape(0), g.shape(1), [&](std::size_t i, std::size_t c) { return std::fabs(g(i, c)); });
+    const Matrix<double> magnitudes =
+        tabulate(g.shape(0), g.shape(1), [&](std::size_t i, std::size_t c) { return std::fabs(g(i, c)); });
     return {gradient_of_rows(head, values, lifted), gradient_of_rows(magnitudes_of(given), units, magnitudes)};
   }
 
@@ -278,7 +273,8 @@ class Certifier {
     if (!current_ || settled_[*current_]) return;
     const std::size_t b = groups_[*current_].b;
     bool decided = true;
-    for (const auto& [h, sums] : queries_) decided &= round("dq", (b * n_.q_heads + h) * sums.values.size(), sums, bits);
+    for (const auto& [h, sums] : queries_)
+      decided &= round("dq", (b * n_.q_heads + h) * sums.values.size(), sums, bits);
     for (const auto& [h, sums] : keys_) decided &= round("dk", (b * n_.k_heads + h) * sums.values.size(), sums, bits);
     for (const auto& [h, sums] : values_) decided &= round("dv", (b * n_.v_heads + h) * sums.values.size(), sums, bits);
     settled_[*current_] = decided;
@@ -296,9 +292,9 @@ class Certifier {
   const Cotangents& cotangents_;
   const Extents n_;
   const std::vector<Group> groups_;
-  std::vector<bool> settled_;   ///< by group: dq, dk, dv
-  bool sums_settled_ = false;   ///< dbias and dsink, which every group adds to
-  std::optional<std::size_t> current_;  ///< the group whose sums are being made
+  std::vector<bool> settled_;                            ///< by group: dq, dk, dv
+  bool sums_settled_ = false;                            ///< dbias and dsink, which every group adds to
+  std::optional<std::size_t> current_;                   ///< the group whose sums are being made
   std::map<std::size_t, Sums> queries_, keys_, values_;  ///< by head
   std::optional<Sums> bias_, sink_;
   std::map<std::string, CertifiedTensor>& outputs_;

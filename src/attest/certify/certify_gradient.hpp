@@ -20,9 +20,9 @@ struct Cotangents {
 bool is_gradient(const std::string& name);
 
 /// ENC.D10  certify_gradients(problem, cotangents, wanted): the heads that share keys or values in enclosures of 128,
-/// 256, ... 4096 bits, until every wanted element of them is decided. `wanted` maps dq, dk, dv, dbias, dsink to formats;
-/// units are ENC.D9. A bias is that of the call, in the shape it has there. Refuses what is not finite and visible:
-/// ENC.C1. Throws CannotAnswer as `settle` does. Uses every core.
+/// 256, ... 4096 bits, until every wanted element of them is decided. `wanted` maps dq, dk, dv, dbias, dsink to
+/// formats; units are ENC.D9. A bias is that of the call, in the shape it has there. Refuses what is not finite and
+/// visible: ENC.C1. Throws CannotAnswer as `settle` does. Uses every core.
 std::map<std::string, CertifiedTensor> certify_gradients(const Problem& problem, const Cotangents& cotangents,
                                                          const std::map<std::string, Format>& wanted,
                                                          const Ladder& ladder = {}, const Progress& progress = {});

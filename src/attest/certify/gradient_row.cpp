@@ -43,8 +43,8 @@ CentredRow centred_row_gradient(const Head<Enclosure>& head, std::size_t i, Row<
                                 const std::optional<Enclosure>& g_lse) {
   const std::vector<std::size_t> keys = visible_keys(row_of(head.visible, i));
   const std::size_t m = keys.size();
-  const Vector<Enclosure> logits = tabulate(
-      m, [&](std::size_t n) -> Enclosure { return logit(head, i, keys[n], capped_score(head, i, keys[n])); });
+  const Vector<Enclosure> logits =
+      tabulate(m, [&](std::size_t n) -> Enclosure { return logit(head, i, keys[n], capped_score(head, i, keys[n])); });
   const Vector<Enclosure> joined = softmax(row_of(head.sink ? append(row_of(logits), *head.sink) : logits));
   Vector<Enclosure> through = joined;
   if (joined.size() > 0) {

@@ -22,12 +22,12 @@ struct CentredRow {
 
 /// GRD.D9 by way of ENC.D11, centred at the key or sink with the greatest weight.
 CentredRow centred_row_gradient(const Head<Enclosure>& head, std::size_t i, Row<Enclosure> g,
-                                            const std::optional<Enclosure>& g_lse);
+                                const std::optional<Enclosure>& g_lse);
 
-/// ENC.D9  The magnitudes of the same row: each member is the sum of |term| over the terms that add up to it. `head` has
-/// the inputs as they are, `row` the weights; g and g_lse are the cotangents.
-RowGradient<double> gradient_magnitudes(const Head<double>& head, std::size_t i, const CentredRow& row,
-                                        Row<double> g, const std::optional<double>& g_lse);
+/// ENC.D9  The magnitudes of the same row: each member is the sum of |term| over the terms that add up to it. `head`
+/// has the inputs as they are, `row` the weights; g and g_lse are the cotangents.
+RowGradient<double> gradient_magnitudes(const Head<double>& head, std::size_t i, const CentredRow& row, Row<double> g,
+                                        const std::optional<double>& g_lse);
 
 /// The head whose numbers are the magnitudes of the given one's.
 Head<double> magnitudes_of(Head<double> head);

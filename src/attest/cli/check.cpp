@@ -26,7 +26,7 @@ Report report_on(const CheckOptions& options, const Given& given, const Outputs&
 template <class Given>
 int check_case(const CheckOptions& options, const Given& given) {
   const Outputs answers = options.result_path.empty() ? given.outputs : read_outputs(options.result_path, given);
-  require(!answers.empty(), "CAS.C8", "nothing to check: no out, lse, weights or scores in {}",
+  require(!answers.empty(), "CAS.C8", "nothing to check: no answer in {}",
           options.result_path.empty() ? options.case_path : options.result_path);
   if (!options.dump_worst.empty()) {
     require_query_rows(given);

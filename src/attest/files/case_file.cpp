@@ -150,8 +150,7 @@ Case case_from(const Archive& archive, const std::vector<Setting>& overrides) {
 
 std::map<OutputName, Output> outputs_from(const Archive& archive, const Problem& problem) {
   for (const auto& [name, array] : archive.tensors) {
-    require(is_output(name), "CAS.C8",
-            "{}: no answer; a file of answers has {}", name, answer_names());
+    require(is_output(name), "CAS.C8", "{}: no answer; a file of answers has {}", name, answer_names());
   }
   check_result_metadata(archive.metadata, problem.call);
   require_known_tensors(archive, problem.call.layout);

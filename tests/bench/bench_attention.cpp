@@ -7,6 +7,7 @@
 #include <random>
 
 #include "attest/certify/certify.hpp"
+#include "attest/certify/certify_gradient.hpp"
 #include "attest/online/online_softmax.hpp"
 #include "attest/tensor/blas.hpp"
 
@@ -97,6 +98,28 @@ BENCHMARK(certified_pair)
     ->Args({64, 64, 64})
     ->Args({64, 64, 128})
     ->Args({1, 4096, 64})
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+
+/// Certified gradients dq, dk and dv, in processor time for each pair of query and key; certified_pair has the cost of
+/// the output alone. Arguments: queries, keys, width.
+void certified_gradient_pair(benchmark::State& state) {
+  const auto queries = static_cast<std::size_t>(state.range(0));
+  const auto keys = static_cast<std::size_t>(state.range(1));
+  const auto width = static_cast<std::size_t>(state.range(2));
+  const Problem problem = call_of(queries, keys, width);
+  const Cotangents cotangents{one_head(normal(queries, width)), std::nullopt};
+  const std::map<std::string, Format> wanted{{"dq", Format::f32}, {"dk", Format::f32}, {"dv", Format::f32}};
+  for (auto _ : state) benchmark::DoNotOptimize(certify_gradients(problem, cotangents, wanted));
+  using benchmark::Counter;
+  state.counters["pair"] =
+      Counter(static_cast<double>(queries * keys), Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+BENCHMARK(certified_gradient_pair)
+    ->Args({16, 16, 16})
+    ->Args({16, 16, 64})
+    ->Args({64, 64, 64})
+    ->Args({64, 64, 128})
     ->MeasureProcessCPUTime()
     ->Unit(benchmark::kMillisecond);
 

@@ -1,6 +1,7 @@
 #include "attest/cli/case_kinds.hpp"
 
 #include "attest/certify/certify.hpp"
+#include "attest/certify/certify_gradient.hpp"
 #include "attest/certify/certify_layer.hpp"
 #include "attest/certify/certify_node.hpp"
 #include "attest/certify/operation_row.hpp"
@@ -15,7 +16,7 @@ namespace {
 const Comparison* blamed(const Report& report) {
   const Comparison* found = nullptr;
   for (const Comparison& c : report.outputs) {
-    if (!c.by_units || c.name.starts_with("present")) continue;
+    if (!c.by_units || !has_query_rows(c.name)) continue;
     if (!found || c.name == "out") found = &c;
   }
   return found;
@@ -25,7 +26,7 @@ const Comparison* blamed(const Report& report) {
 Outputs row_answers(const Outputs& answers, std::size_t b, std::size_t h, std::size_t i) {
   Outputs row;
   for (const auto& [name, output] : answers) {
-    if (name.starts_with("present")) continue;
+    if (!has_query_rows(name)) continue;
     const Tensor<double>& t = output.values;
     const bool flat = name == "lse";
     const std::size_t width = flat ? 1 : t.shape(3);
@@ -52,28 +53,57 @@ InputShapes input_shapes(const Case& given) {
   return {{"q", shape(inputs.q)}, {"k", shape(inputs.k)}, {"v", shape(inputs.v)}};
 }
 
-double cost_of(const Case& given) { return cost_of(given.problem); }
+namespace {
+
+/// The formats of those outputs that are gradients, or of those that are not.
+Formats part_of(const Formats& wanted, bool gradients) {
+  Formats part;
+  for (const auto& [name, format] : wanted) {
+    if (is_gradient(name) == gradients) part.emplace(name, format);
+  }
+  return part;
+}
+
+}  // namespace
+
+double cost_of(const Case& given, const Formats& wanted) {
+  const bool forwards = !part_of(wanted, false).empty(), backwards = !part_of(wanted, true).empty();
+  return (forwards ? cost_of(given.problem) : 0) + (backwards ? cost_of_gradients(given.problem) : 0);
+}
 
 Certified certify(const Case& given, const Formats& wanted, const Ladder& ladder, const Progress& progress) {
-  return certify(given.problem, wanted, ladder, progress);
+  const Formats gradients = part_of(wanted, true), outputs = part_of(wanted, false);
+  Certified certified;
+  if (!gradients.empty()) {
+    require(given.cotangents.has_value(), "CAS.C8", "{}: only with dout in the case", gradients.begin()->first);
+    certified = certify_gradients(given.problem, *given.cotangents, gradients, ladder, progress);
+  }
+  if (!outputs.empty()) certified.merge(certify(given.problem, outputs, ladder, progress));
+  return certified;
 }
 
 std::vector<Comparison> compare(const Case& given, const Certified& due, const Outputs& answers) {
   std::vector<Comparison> comparisons;
   const std::vector<RowState> rows = row_states(given.problem);
   for (const auto& [name, answer] : answers) {
-    comparisons.push_back(compare(name, due.at(name), answer.values, given.problem, rows));
+    comparisons.push_back(is_gradient(name) ? compare_gradient(name, due.at(name), answer.values, given.problem)
+                                            : compare(name, due.at(name), answer.values, given.problem, rows));
   }
   return comparisons;
 }
 
 Outputs read_outputs(const std::filesystem::path& path, const Case& given) { return read_outputs(path, given.problem); }
 
-Formats evaluated(const Case& given, Format format, bool stages) {
-  require(!stages || given.problem.call.layout != Layout::thd, "CAS.C8",
+Formats evaluated(const Case& given, Format format, const Parts& parts) {
+  require(!parts.stages || given.problem.call.layout != Layout::thd, "CAS.C8",
           "--stages: layout THD has no weights and scores");
   Formats outputs{{"out", format}, {"lse", format}};
-  if (stages) outputs.insert({{"weights", format}, {"scores", format}});
+  if (parts.stages) outputs.insert({{"weights", format}, {"scores", format}});
+  if (!parts.gradients) return outputs;
+  require(given.cotangents.has_value(), "CAS.C8", "--gradients: only with dout in the case");
+  outputs.insert({{"dq", format}, {"dk", format}, {"dv", format}});
+  if (given.problem.inputs.bias) outputs.emplace("dbias", format);
+  if (given.problem.inputs.sink) outputs.emplace("dsink", format);
   return outputs;
 }
 
@@ -104,7 +134,7 @@ InputShapes input_shapes(const LayerCase& given) {
   return {{"query", shape(problem.query)}, {"key", shape(problem.key)}, {"value", shape(problem.value)}};
 }
 
-double cost_of(const LayerCase& given) { return cost_of(given.problem); }
+double cost_of(const LayerCase& given, const Formats&) { return cost_of(given.problem); }
 
 Certified certify(const LayerCase& given, const Formats& wanted, const Ladder& ladder, const Progress& progress) {
   return certify(given.problem, wanted, ladder, progress);
@@ -118,9 +148,10 @@ std::vector<Comparison> compare(const LayerCase& given, const Certified& due, co
   return comparisons;
 }
 
-Formats evaluated(const LayerCase&, Format format, bool stages) {
+Formats evaluated(const LayerCase&, Format format, const Parts& parts) {
+  require(!parts.gradients, "CAS.C8", "--gradients: only of an attention call");
   Formats outputs{{"out", format}};
-  if (stages) outputs.insert({{"weights", format}, {"mean_weights", format}});
+  if (parts.stages) outputs.insert({{"weights", format}, {"mean_weights", format}});
   return outputs;
 }
 
@@ -142,7 +173,7 @@ Record record_of(const NodeCase& given) {
 
 InputShapes input_shapes(const NodeCase& given) { return given.inputs; }
 
-double cost_of(const NodeCase& given) { return cost_of(given.operation); }
+double cost_of(const NodeCase& given, const Formats&) { return cost_of(given.operation); }
 
 Certified certify(const NodeCase& given, const Formats& wanted, const Ladder& ladder, const Progress& progress) {
   Certified certified;
@@ -161,8 +192,9 @@ std::vector<Comparison> compare(const NodeCase& given, const Certified& due, con
   return comparisons;
 }
 
-Formats evaluated(const NodeCase&, Format format, bool stages) {
-  require(!stages, "CAS.C8", "--stages: only an attention call has weights and scores");
+Formats evaluated(const NodeCase&, Format format, const Parts& parts) {
+  require(!parts.gradients, "CAS.C8", "--gradients: only of an attention call");
+  require(!parts.stages, "CAS.C8", "--stages: only an attention call has weights and scores");
   return {{"out", format}};
 }
 

@@ -25,9 +25,9 @@ InputShapes input_shapes(const LayerCase& given);
 InputShapes input_shapes(const NodeCase& given);
 
 /// What the time of `certify` is proportional to, in products of enclosures.
-double cost_of(const Case& given);
-double cost_of(const LayerCase& given);
-double cost_of(const NodeCase& given);
+double cost_of(const Case& given, const Formats& wanted);
+double cost_of(const LayerCase& given, const Formats& wanted);
+double cost_of(const NodeCase& given, const Formats& wanted);
 
 Certified certify(const Case& given, const Formats& wanted, const Ladder& ladder, const Progress& progress);
 Certified certify(const LayerCase& given, const Formats& wanted, const Ladder& ladder, const Progress& progress);
@@ -41,10 +41,15 @@ std::vector<Comparison> compare(const NodeCase& given, const Certified& due, con
 /// The answers in another file than the case.
 Outputs read_outputs(const std::filesystem::path& path, const Case& given);
 
-/// What `eval` writes. Refuses stages that the case does not have: CAS.C8.
-Formats evaluated(const Case& given, Format format, bool stages);
-Formats evaluated(const LayerCase& given, Format format, bool stages);
-Formats evaluated(const NodeCase& given, Format format, bool stages);
+/// What `eval` is to write beside the outputs.
+struct Parts {
+  bool stages, gradients;
+};
+
+/// What `eval` writes. Refuses parts that the case does not have: CAS.C8.
+Formats evaluated(const Case& given, Format format, const Parts& parts);
+Formats evaluated(const LayerCase& given, Format format, const Parts& parts);
+Formats evaluated(const NodeCase& given, Format format, const Parts& parts);
 
 /// Outputs as `eval` writes them.
 Archive archive_of(const Outputs& outputs, const Case& given);

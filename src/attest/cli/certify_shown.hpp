@@ -12,7 +12,7 @@ void announce(double products);
 /// For every kind of case that case_kinds.hpp has.
 template <class Given>
 Certified certify_shown(const Given& given, const Formats& wanted) {
-  announce(cost_of(given));
+  announce(cost_of(given, wanted));
   ProgressBar bar("certifying");
   return certify(given, wanted, {}, [&](std::size_t done, std::size_t total) { bar.show(done, total); });
 }

@@ -35,7 +35,7 @@ Output output_of(const CertifiedTensor& tensor) {
 
 template <class Given>
 int eval_case(const EvalOptions& options, const Given& given, Format format) {
-  const Formats wanted = evaluated(given, format, options.stages);
+  const Formats wanted = evaluated(given, format, {options.stages, options.gradients});
   require_writable(options.out_path, options.case_path);
   const Certified certified = certify_shown(given, wanted);
   Outputs outputs;

@@ -44,12 +44,13 @@ const std::pair<const OutputName, Output>* blamed(const Outputs& answers) {
   const auto out = answers.find("out");
   if (out != answers.end()) return &*out;
   const auto found =
-      std::find_if(answers.begin(), answers.end(), [](const auto& one) { return !one.first.starts_with("present"); });
+      std::find_if(answers.begin(), answers.end(), [](const auto& one) { return has_query_rows(one.first); });
   return found == answers.end() ? nullptr : &*found;
 }
 
-Chosen worst_row(const Problem& problem, const OutputName& name, const Output& answer) {
-  const auto certified = certify_shown(problem, {{name, answer.format}});
+Chosen worst_row(const Case& given, const OutputName& name, const Output& answer) {
+  const Problem& problem = given.problem;
+  const auto certified = certify_shown(given, {{name, answer.format}});
   const Comparison compared = compare(name, certified.at(name), answer.values, problem, row_states(problem));
   if (!compared.by_units) return {0, 0, 0, "the first; no row is judged"};
   if (compared.by_units->units == 0) return {0, 0, 0, fmt::format("{} is exact in every row", name)};
@@ -62,14 +63,14 @@ Chosen choose(const ExplainOptions& options, const Case& given) {
   require(n.batch * n.q_heads * n.queries > 0, "CAS.C7", "--row: the case has no query rows");
   if (!options.row.empty()) return parse_row(options.row, n);
   const auto* answer = blamed(given.outputs);
-  return answer ? worst_row(given.problem, answer->first, answer->second) : Chosen{0, 0, 0, "the first"};
+  return answer ? worst_row(given, answer->first, answer->second) : Chosen{0, 0, 0, "the first"};
 }
 
 /// The answers to one row of the call.
 std::map<std::string, RowAnswer> answers_to(const Chosen& at, const Outputs& answers) {
   std::map<std::string, RowAnswer> row;
   for (const auto& [name, output] : answers) {
-    if (name.starts_with("present")) continue;
+    if (!has_query_rows(name)) continue;
     const Tensor<double>& t = output.values;
     const bool flat = name == "lse";
     std::vector<double> values(flat ? 1 : t.shape(3));

@@ -76,6 +76,7 @@ void add_eval(CLI::App& app, std::function<int()>& chosen) {
   command->add_option("-o,--output", options->out_path, "the safetensors file to write")->required();
   command->add_option("--dtype", options->dtype, "f64 f32 f16 bf16 f8e4m3 f8e5m2; default f32");
   command->add_flag("--stages", options->stages, "write the weights and scores too");
+  command->add_flag("--gradients", options->gradients, "write the gradients too, of a case with dout");
   command->callback([=, &chosen] { chosen = [=] { return run_eval(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "attest/certify/certify_gradient.hpp"
 #include "attest/conventions/layer_record.hpp"
 #include "attest/definitions/layer_problem.hpp"
 #include "attest/definitions/row_operation.hpp"
@@ -15,11 +16,12 @@
 
 namespace attest {
 
-/// The names of outputs that can be judged: out lse weights scores present_k present_v.
+/// The names of outputs that can be judged: out lse weights scores present_k present_v dq dk dv dbias dsink.
 using OutputName = std::string;
 
 /// An answer found in a file, axes (B, H, Sq, ...) whatever the file's layout: out has rank 4, lse rank 3 (B, H, Sq),
-/// weights and scores rank 4 (B, H, Sq, Sk), present_k and present_v rank 4.
+/// weights and scores rank 4 (B, H, Sq, Sk), present_k and present_v rank 4. A gradient has the shape of its input as the
+/// problem holds it: dq, dk, dv and dbias rank 4, dsink rank 1.
 struct Output {
   Format format;
   Tensor<double> values;
@@ -29,6 +31,7 @@ struct Case {
   Problem problem;
   std::map<OutputName, Output> outputs;
   std::map<std::string, Dtype> dtypes = {};  ///< of the input tensors as the file held them, where that is known
+  std::optional<Cotangents> cotangents = {};  ///< where the case is one of gradients too
 };
 
 /// An ONNX node beside attention: Softmax, RMSNormalization or RotaryEmbedding. Its one output is called `out`.
@@ -61,8 +64,7 @@ AnyCase any_case_from(const Archive& archive, const std::vector<Setting>& overri
 /// The same for an attention call; refuses a case of another kind.
 Case read_case(const std::filesystem::path& path, const std::vector<Setting>& overrides = {});
 
-/// Reads only answers (out lse weights scores present_k present_v) for a problem already known, in the layout of its
-/// record: the command's --result.
+/// Reads only answers for a problem already known, in the layout of its record: the command's --result.
 std::map<OutputName, Output> read_outputs(const std::filesystem::path& path, const Problem& problem);
 
 /// The same for a layer.

@@ -141,6 +141,7 @@ Case case_from(const Archive& archive, const std::vector<Setting>& overrides) {
   read_masks(archive, record.call, inputs);
   check(result.problem);
   result.outputs = unpack_outputs(archive, result.problem);
+  result.cotangents = unpack_cotangents(archive, result.problem);
   for (const auto& [name, array] : archive.tensors) {
     if (!is_output(name)) result.dtypes.emplace(name, array.dtype);
   }
@@ -149,8 +150,7 @@ Case case_from(const Archive& archive, const std::vector<Setting>& overrides) {
 
 std::map<OutputName, Output> outputs_from(const Archive& archive, const Problem& problem) {
   for (const auto& [name, array] : archive.tensors) {
-    require(is_output(name), "CAS.C8",
-            "{}: no answer; a file of answers has out, lse, weights, scores, present_k, present_v", name);
+    require(is_output(name), "CAS.C8", "{}: no answer; a file of answers has {}", name, answer_names());
   }
   check_result_metadata(archive.metadata, problem.call);
   require_known_tensors(archive, problem.call.layout);

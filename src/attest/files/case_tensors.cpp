@@ -38,12 +38,19 @@ const std::vector<Known> known_tensors = {
     {"descale_v", false, Layouts::all},
     {"past_k", false, Layouts::padded},
     {"past_v", false, Layouts::padded},
+    {"dout", false, Layouts::all},
+    {"dlse", false, Layouts::all},
     {"out", true, Layouts::all},
     {"lse", true, Layouts::all},
     {"weights", true, Layouts::padded},  // (q, k) pairs have no packed form that anyone agrees on
     {"scores", true, Layouts::padded},
     {"present_k", true, Layouts::padded},
     {"present_v", true, Layouts::padded},
+    {"dq", true, Layouts::all},
+    {"dk", true, Layouts::all},
+    {"dv", true, Layouts::all},
+    {"dbias", true, Layouts::all},
+    {"dsink", true, Layouts::all},
 };
 
 std::vector<Known>::const_iterator known(const std::string& name) {
@@ -111,6 +118,14 @@ void require_known_tensors(const Archive& archive, Layout layout) {
             name);
     require(entry->layouts != Layouts::packed || packed, "CAS.C8", "{}: only with layout THD", name);
   }
+}
+
+std::string answer_names() {
+  std::vector<std::string> names;
+  for (const Known& entry : known_tensors) {
+    if (entry.output) names.push_back(entry.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool is_output(const std::string& name) {

@@ -30,6 +30,9 @@ void require_rank(const std::string& name, const Tensor<double>& t, std::size_t 
 void require_known_tensors(const Archive& archive, Layout layout);
 bool is_output(const std::string& name);
 
+/// The names of all answers, for a message.
+std::string answer_names();
+
 template <class T>
 Shape shape_of(const T& tensor) {
   return Shape(tensor.shape().begin(), tensor.shape().end());

@@ -138,6 +138,16 @@ Matrix<T> bias_gradients(const std::vector<RowGradient<T>>& rows, std::size_t ke
 }  // namespace
 
 template <Scalar T>
+HeadGradient<T> gradient_of_rows(const Head<T>& head, const std::vector<RowGradient<T>>& rows,
+                                 const Matrix<T>& output_cotangents) {
+  HeadGradient<T> result{query_gradients(head, rows), key_gradients(head, rows),
+                         value_gradients(head, rows, output_cotangents), std::nullopt, std::nullopt};
+  if (head.bias) result.bias = bias_gradients(rows, head.keys.shape(0));
+  if (head.sink) result.sink = sum_over<T>(rows.size(), [&](std::size_t i) -> T { return *rows[i].sink; });
+  return result;
+}
+
+template <Scalar T>
 HeadGradient<T> head_gradient(const Head<T>& head, const Matrix<T>& output_cotangents,
                               const std::optional<Vector<T>>& lse_cotangents) {
   const std::size_t count = head.queries.shape(0);
@@ -151,11 +161,7 @@ HeadGradient<T> head_gradient(const Head<T>& head, const Matrix<T>& output_cotan
     const std::optional<T> g_lse = lse_cotangents ? std::optional<T>((*lse_cotangents)(i)) : std::nullopt;
     rows.push_back(row_gradient(head, i, row_of(output_cotangents, i), g_lse));
   }
-  HeadGradient<T> result{query_gradients(head, rows), key_gradients(head, rows),
-                         value_gradients(head, rows, output_cotangents), std::nullopt, std::nullopt};
-  if (head.bias) result.bias = bias_gradients(rows, head.keys.shape(0));
-  if (head.sink) result.sink = sum_over<T>(count, [&](std::size_t i) -> T { return *rows[i].sink; });
-  return result;
+  return gradient_of_rows(head, rows, output_cotangents);
 }
 
 namespace {

@@ -74,6 +74,11 @@ struct HeadGradient {
   std::optional<T> sink;
 };
 
+/// The sums of D10, from rows that are there already: `rows` are those of the head, in order.
+template <Scalar T>
+HeadGradient<T> gradient_of_rows(const Head<T>& head, const std::vector<RowGradient<T>>& rows,
+                                 const Matrix<T>& output_cotangents);
+
 /// GRD.D10  head_gradient: from D9 of every row,
 /// dq_i = scale * sum_j ds_ij k_j, dk_j = scale * sum_i ds_ij q_i, dv_j = factor * sum_i w_ij g_i, da = sum_i da_i,
 /// sums over visible pairs (for dv: kept ones) in the order of the index. Refuses cotangents of other shapes: GRD.C1.
@@ -116,6 +121,8 @@ CallGradient<T> attention_gradient(const Problem& problem, const Tensor<double>&
   KEYWORD template ScoreGradient<T> score_gradient(Row<T>, Row<T>, const T&, const T&);                              \
   KEYWORD template LogitGradient<T> logit_gradient(const Head<T>&, std::size_t, std::size_t, const T&);              \
   KEYWORD template RowGradient<T> row_gradient(const Head<T>&, std::size_t, Row<T>, const std::optional<T>&);        \
+  KEYWORD template HeadGradient<T> gradient_of_rows(const Head<T>&, const std::vector<RowGradient<T>>&,              \
+                                                    const Matrix<T>&);                                               \
   KEYWORD template HeadGradient<T> head_gradient(const Head<T>&, const Matrix<T>&, const std::optional<Vector<T>>&); \
   KEYWORD template CallGradient<T> attention_gradient(const Problem&, const Tensor<double>&,                         \
                                                       const std::optional<Tensor<double>>&);

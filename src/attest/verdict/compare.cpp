@@ -14,7 +14,9 @@ namespace {
 /// The last axis of weights and scores and the third of present_k and present_v is a key j.
 std::vector<std::string> axes_of(const std::string& output) {
   if (output == "lse") return {"b", "h", "i"};
-  if (output == "weights" || output == "scores") return {"b", "h", "i", "j"};
+  if (output == "weights" || output == "scores" || output == "dbias") return {"b", "h", "i", "j"};
+  if (output == "dsink") return {"h"};
+  if (output == "dk" || output == "dv") return {"b", "h", "j", "c"};
   return {"b", "h", output.starts_with("present") ? "j" : "i", "c"};
 }
 
@@ -23,6 +25,11 @@ std::string unit_of(const std::string& output) {
   if (output == "lse") return "u (1 + sum w|s|)";
   if (output == "weights") return "u w(1 + |s| + sum w|s|)";
   if (output == "scores") return "u (|scale| sum |q k| + |bias|)";
+  if (output == "dq") return "u |scale| sum m|k|";
+  if (output == "dk") return "u |scale| sum m|q|";
+  if (output == "dv") return "u |factor| sum w|dout|";
+  if (output == "dbias") return "u sum m";
+  if (output == "dsink") return "u sum w(sum w|dout v| + |dlse|)";
   return "u |x|";
 }
 
@@ -37,7 +44,7 @@ Comparison empty_comparison(const std::string& name, const CertifiedTensor& due)
 
 /// Which row of the call an element belongs to; present_k and present_v have none.
 std::optional<std::size_t> row_of_element(const Comparison& c, std::size_t element) {
-  if (c.name.starts_with("present")) return std::nullopt;
+  if (!has_query_rows(c.name)) return std::nullopt;
   return c.name == "lse" ? element : element / c.shape.back();
 }
 
@@ -134,6 +141,22 @@ Comparison compare(const std::string& name, const CertifiedTensor& due, const Te
   return c;
 }
 
+Comparison compare_gradient(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                            const Problem& problem) {
+  Comparison c = empty_comparison(name, due);
+  c.unit = unit_of(name);
+  c.axes = axes_of(name);
+  const std::vector<RowState> states = gradient_states(name, problem);
+  const std::size_t width = states.empty() ? 1 : due.elements.size() / states.size();
+  const auto state = [&](std::size_t e) {
+    return states[e / width] == RowState::padding ? RowState::padding : RowState::ordinary;
+  };
+  judge_rows(c, due, answers, state, [&](std::size_t e) { return states[e / width] == RowState::empty; });
+  return c;
+}
+
+bool has_query_rows(const std::string& name) { return !name.starts_with("present") && !is_gradient(name); }
+
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
                    const LayerProblem& problem) {
   const Problem inner = inner_problem(problem);
@@ -164,7 +187,8 @@ std::vector<std::string> structural_faults(const Comparison& c) {
   add(c.infinity_unexpected, "infinities where a number is due, or of the wrong sign");
   add(c.infinity_missing, "numbers where an infinity is due");
   add(c.empty_wrong, "elements of empty rows that are not what the call says an empty row is");
-  add(c.leaks, "weights of hidden keys that are not 0");
+  add(c.leaks, is_gradient(c.name) ? "gradients that are not 0 where no visible pair of query and key leads"
+                                   : "weights of hidden keys that are not 0");
   return faults;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attest/certify/certify.hpp"
+#include "attest/certify/certify_gradient.hpp"
 #include "attest/definitions/layer_problem.hpp"
 #include "attest/verdict/rows.hpp"
 
@@ -63,7 +64,7 @@ struct Comparison {
   Fault infinity_missing;             ///< a number where an infinity is due
   std::size_t empty_rows = 0;
   Fault empty_wrong;  ///< elements of empty rows that are not what the call says an empty row is
-  Fault leaks;        ///< weights of hidden keys that are not 0
+  Fault leaks;        ///< weights of hidden keys, or gradients where no visible pair leads, that are not 0
   int bits = 0;       ///< precision at which the certified value was settled
   std::optional<Worst> by_steps;
   std::optional<Worst> by_units;
@@ -75,6 +76,13 @@ Comparison compare(const std::string& name, const CertifiedTensor& due, const Te
 /// The same for an output of a call, whose rows may be padding or empty and whose keys may be hidden.
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
                    const Problem& problem, const std::vector<RowState>& rows);
+
+/// The same for a gradient of a call. Where no visible pair of query and key leads, anything but 0 is a leak.
+Comparison compare_gradient(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,
+                            const Problem& problem);
+
+/// Whether the elements of an output of a call belong to query rows: not those of present_k, present_v and gradients.
+bool has_query_rows(const std::string& name);
 
 /// The same for an output of a layer.
 Comparison compare(const std::string& name, const CertifiedTensor& due, const Tensor<double>& answers,

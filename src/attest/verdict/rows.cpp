@@ -58,6 +58,83 @@ std::vector<RowState> row_states(const Problem& problem) {
   return states;
 }
 
+namespace {
+
+/// How the states of what is reached only so far; marking a visible pair makes all that it leads to ordinary.
+class Reached {
+ public:
+  Reached(const std::string& name, const Problem& problem)
+      : name_(name), problem_(problem), n_(extents(problem.inputs)) {
+    states_.assign(count(), name == "dq" || name == "dbias" ? RowState::padding : RowState::empty);
+  }
+
+  /// A pair, once for each b, h, i, j.
+  void pair(std::size_t b, std::size_t h, std::size_t i, std::size_t j, bool padding, bool visible) {
+    RowState& state = states_[place(b, h, i, j)];
+    if (visible) state = RowState::ordinary;
+    if (!padding && state == RowState::padding) state = RowState::empty;
+  }
+
+  /// A key of a packed sequence that is shorter than the longest.
+  void absent_key(std::size_t b, std::size_t h, std::size_t j) {
+    if (name_ == "dk" || name_ == "dv") states_[place(b, h, 0, j)] = RowState::padding;
+  }
+
+  std::vector<RowState> states() && { return std::move(states_); }
+
+ private:
+  std::size_t count() const {
+    if (name_ == "dq") return n_.batch * n_.q_heads * n_.queries;
+    if (name_ == "dsink") return n_.q_heads;
+    if (name_ == "dbias") return problem_.inputs.bias->size();
+    return n_.batch * (name_ == "dk" ? n_.k_heads : n_.v_heads) * n_.keys;
+  }
+
+  std::size_t place(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const {
+    if (name_ == "dq") return (b * n_.q_heads + h) * n_.queries + i;
+    if (name_ == "dsink") return h;
+    if (name_ == "dbias") {
+      const Tensor<double>& t = *problem_.inputs.bias;
+      const auto along = [&](std::size_t axis, std::size_t index) { return t.shape(axis) == 1 ? 0 : index; };
+      return ((along(0, b) * t.shape(1) + along(1, h)) * t.shape(2) + along(2, i)) * t.shape(3) + along(3, j);
+    }
+    const std::size_t heads = name_ == "dk" ? n_.k_heads : n_.v_heads;
+    return (b * heads + key_head(h, n_.q_heads, heads, problem_.call.head_map)) * n_.keys + j;
+  }
+
+  const std::string& name_;
+  const Problem& problem_;
+  const Extents n_;
+  std::vector<RowState> states_;
+};
+
+bool beyond(const std::optional<Vector<std::int64_t>>& lengths, std::size_t b, std::size_t s) {
+  return lengths && static_cast<std::int64_t>(s) >= (*lengths)(b);
+}
+
+}  // namespace
+
+std::vector<RowState> gradient_states(const std::string& name, const Problem& problem) {
+  const Inputs& in = problem.inputs;
+  const Extents n = extents(in);
+  const bool packed = problem.call.layout == Layout::thd;
+  Reached reached(name, problem);
+  for (std::size_t b = 0; b < n.batch; ++b) {
+    for (std::size_t h = 0; h < n.q_heads; ++h) {
+      const bool sinks = name == "dsink" && std::isfinite((*in.sink)(h));
+      for (std::size_t i = 0; i < n.queries; ++i) {
+        const bool padding = beyond(in.q_lengths, b, i);
+        if (name == "dq" || sinks) reached.pair(b, h, i, 0, padding, sinks);  // rows and sinks are there without keys
+        for (std::size_t j = 0; j < n.keys; ++j) reached.pair(b, h, i, j, padding, is_visible(problem, b, h, i, j));
+      }
+      for (std::size_t j = 0; packed && j < n.keys; ++j) {
+        if (beyond(in.k_lengths, b, j)) reached.absent_key(b, h, j);
+      }
+    }
+  }
+  return std::move(reached).states();
+}
+
 Problem single_row(const Problem& problem, std::size_t b, std::size_t h, std::size_t i) {
   const Inputs& in = problem.inputs;
   const Extents n = extents(in);

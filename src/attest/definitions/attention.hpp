@@ -61,12 +61,18 @@ T scaled_score(const Head<T>& head, std::size_t i, std::size_t j) {
   return score(row_of(head.queries, i), row_of(head.keys, j), head.scale);
 }
 
+/// scaled + early bias: what the softcap is applied to.
+template <Scalar T>
+T softcap_argument(const Head<T>& head, std::size_t i, std::size_t j) {
+  const T inside = add_bias(head, i, j, scaled_score(head, i, j), BiasPosition::inside_scale);
+  return add_bias(head, i, j, inside, BiasPosition::before_softcap);
+}
+
 /// ATT.D14  capped_score(i, j) = softcap(scaled + early bias); without a softcap, its argument.
 template <Scalar T>
 T capped_score(const Head<T>& head, std::size_t i, std::size_t j) {
-  const T inside = add_bias(head, i, j, scaled_score(head, i, j), BiasPosition::inside_scale);
-  const T before = add_bias(head, i, j, inside, BiasPosition::before_softcap);
-  return head.softcap ? softcap(before, *head.softcap) : before;
+  const T argument = softcap_argument(head, i, j);
+  return head.softcap ? softcap(argument, *head.softcap) : argument;
 }
 
 /// ATT.D4  logit(i, j) = capped + bias after the softcap: what softmax sees, whichever of its three places the bias

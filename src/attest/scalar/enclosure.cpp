@@ -60,6 +60,13 @@ Enclosure Arithmetic<Enclosure>::absolute(const Enclosure& x) {
   return result;
 }
 
+Enclosure Arithmetic<Enclosure>::where_positive(const Enclosure& x, const Enclosure& y) {
+  const Enclosure zero(0);
+  if (lower_end(x) > 0) return y;
+  if (upper_end(x) <= 0) return zero;
+  return hull(zero, y);
+}
+
 PrecisionScope::PrecisionScope(int bits)
     : enclosure_digits_(Enclosure::thread_default_precision()), point_digits_(Point::thread_default_precision()) {
   require(bits >= 2 && bits <= (1 << 20), "NUM.C2", "precision in bits must lie in 2..2^20, got {}", bits);

@@ -36,6 +36,7 @@ struct Arithmetic<Enclosure> {
   static Enclosure shift_of(std::span<const Enclosure> row);  ///< a point: the greatest midpoint
   static Enclosure positive_part(const Enclosure& x);
   static Enclosure absolute(const Enclosure& x);
+  static Enclosure where_positive(const Enclosure& x, const Enclosure& y);  ///< the hull of 0 and y where undecided
 };
 
 /// Sets this thread's precision for new enclosures while it lives, and restores the old one.

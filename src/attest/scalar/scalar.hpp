@@ -2,11 +2,13 @@
 /// Chapter 01 (NUM): what an arithmetic must provide so that the definitions can be read in it.
 ///
 /// Every definition of attest is one template over `Scalar`. There is no `operator<` in the contract: intervals have
-/// no total order. What softmax and the norms need instead is named: `shift_of`, `positive_part`, `absolute`.
+/// no total order. What the definitions need of one is named: `shift_of`, `positive_part`, `absolute`,
+/// `where_positive`.
 
 #include <cmath>
 #include <concepts>
 #include <span>
+#include <vector>
 
 namespace attest {
 
@@ -44,6 +46,7 @@ concept Scalar = Numeric<T> && requires(T a, double x, std::span<const T> row) {
   { Arithmetic<T>::shift_of(row) } -> std::same_as<T>;
   { Arithmetic<T>::positive_part(a) } -> std::same_as<T>;
   { Arithmetic<T>::absolute(a) } -> std::same_as<T>;
+  { Arithmetic<T>::where_positive(a, a) } -> std::same_as<T>;
 };
 
 /// A scalar that also has infinities: what the additive -infinity deviation (SMX.D6) needs, and nothing else does.
@@ -77,6 +80,12 @@ T absolute(const T& x) {
   return Arithmetic<T>::absolute(x);
 }
 
+/// NUM.D7  where_positive(x, y) = y [x > 0]: the derivative of positive_part at x, times y. It is 0 at x = 0.
+template <Scalar T>
+T where_positive(const T& x, const T& y) {
+  return Arithmetic<T>::where_positive(x, y);
+}
+
 /// The parts of `Arithmetic` that every totally ordered scalar shares.
 template <class T>
 struct OrderedArithmetic {
@@ -89,6 +98,7 @@ struct OrderedArithmetic {
   }
   static T positive_part(const T& x) { return x < T(0) ? T(0) : x; }
   static T absolute(const T& x) { return x < T(0) ? T(-x) : x; }
+  static T where_positive(const T& x, const T& y) { return T(0) < x ? y : T(0); }
 };
 
 }  // namespace attest

@@ -12,6 +12,10 @@ namespace attest {
 template <class T, std::size_t Rows, std::size_t Columns>
 using Real = xt::xtensor_fixed<T, xt::xshape<Rows, Columns>>;
 
+/// A vector of R^N.
+template <class T, std::size_t N>
+using RealVector = xt::xtensor_fixed<T, xt::xshape<N>>;
+
 /// ATT.D13  attend(Q, K, V, M) with Q in R^(s x d), K in R^(m x d), V in R^(m x c), M in R^(s x m), result in R^(s x
 /// c).
 template <Scalar T, std::size_t S, std::size_t M, std::size_t D, std::size_t C>

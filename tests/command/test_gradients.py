@@ -7,7 +7,7 @@ import math
 import random
 import unittest
 
-from archive import DTYPES, Archive, tensor
+from archive import DTYPES, Archive, read, tensor
 from command import CommandCase, RefusalCase, filled, small_call
 from test_eval import rich_call
 
@@ -111,6 +111,16 @@ class Gradients(CommandCase):
             for name in NAMES:
                 with self.subTest(factor=factor, name=name):
                     self.assertRegex(printed, rf"(?m)^{name} .*, 0 undecided$")
+
+    def test_query_rows_are_found_beside_gradients(self) -> None:
+        """What explain and --dump-worst choose is a row of an output, and a row has no gradients."""
+        call = with_dout(small_call())
+        case = self.write(call | dict(self.evaluated(self.write(call), "--gradients").tensors)
+                          | {"out": filled("F32", 1, 2, 2, 2)}, "answered")
+        self.assertIn("row (b ", self.attest("explain", case))
+        self.attest("check", case, "--dump-worst", "worst")
+        self.assertEqual(sorted(read(self.folder / "worst").tensors),
+                         ["k", "lse", "offsets", "out", "q", "v", "visible"])
 
     def test_only_gradients_have_no_query_row(self) -> None:
         call = self.write(with_dout(small_call()))

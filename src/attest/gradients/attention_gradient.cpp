@@ -186,18 +186,6 @@ void add_rows(Tensor<T>& sums, std::size_t b, std::size_t h, const Matrix<T>& ro
   }
 }
 
-/// Adds a head's bias gradient to the entries that were broadcast to it.
-template <Scalar T>
-void add_bias_rows(Tensor<T>& sums, std::size_t b, std::size_t h, const Matrix<T>& rows) {
-  const auto along = [&](std::size_t axis, std::size_t index) { return sums.shape(axis) == 1 ? 0 : index; };
-  for (std::size_t i = 0; i < rows.shape(0); ++i) {
-    for (std::size_t j = 0; j < rows.shape(1); ++j) {
-      T& sum = sums(along(0, b), along(1, h), along(2, i), along(3, j));
-      sum = sum + rows(i, j);
-    }
-  }
-}
-
 template <Scalar T>
 HeadGradient<T> head_of_call_gradient(const Problem& problem, std::size_t b, std::size_t h, const Tensor<double>& dout,
                                       const std::optional<Tensor<double>>& dlse) {
@@ -229,7 +217,7 @@ CallGradient<T> attention_gradient(const Problem& problem, const Tensor<double>&
       add_rows(sums.q, b, h, head.queries);
       add_rows(sums.k, b, key_head(h, n.q_heads, n.k_heads, problem.call.head_map), head.keys);
       add_rows(sums.v, b, key_head(h, n.q_heads, n.v_heads, problem.call.head_map), head.values);
-      if (sums.bias) add_bias_rows(*sums.bias, b, h, *head.bias);
+      if (sums.bias) add_broadcast(*sums.bias, b, h, *head.bias, n.keys);
       if (head.sink) (*sums.sink)(h) = (*sums.sink)(h) + *head.sink;
     }
   }

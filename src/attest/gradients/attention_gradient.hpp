@@ -86,6 +86,20 @@ template <Scalar T>
 HeadGradient<T> head_gradient(const Head<T>& head, const Matrix<T>& output_cotangents,
                               const std::optional<Vector<T>>& lse_cotangents);
 
+/// GRD.D11  add_broadcast(t, b, h, G): adds G_ij to the entry of t that SHP.D8 reads at (b, h, i, j), in the order of
+/// i and j. An entry that stands for many receives the sum of theirs, not their mean. Only the first
+/// `keys` columns of G count: keys that a layer adds have no bias.
+template <Scalar T>
+void add_broadcast(Tensor<T>& sums, std::size_t b, std::size_t h, const Matrix<T>& g, std::size_t keys) {
+  const auto along = [&](std::size_t axis, std::size_t index) { return sums.shape(axis) == 1 ? 0 : index; };
+  for (std::size_t i = 0; i < g.shape(0); ++i) {
+    for (std::size_t j = 0; j < keys; ++j) {
+      T& sum = sums(along(0, b), along(1, h), along(2, i), along(3, j));
+      sum = sum + g(i, j);
+    }
+  }
+}
+
 /// The gradients of a call: of the shapes of its inputs, a bias in the shape it was given in.
 template <class T>
 struct CallGradient {
@@ -94,9 +108,10 @@ struct CallGradient {
   std::optional<Vector<T>> sink;
 };
 
-/// GRD.D11  attention_gradient(problem, dout, dlse): D10 of every head, added up over the query heads that read a key
+/// GRD.D12  attention_gradient(problem, dout, dlse): D10 of every head, added up over the query heads that read a key
 /// or value head, and over the entries that an entry of the bias stands for, in the order of batch, head, query, key.
-/// dout has the shape of the output, dlse that of the log-sum-exp: GRD.C1. Refuses what `check` refuses.
+/// The sums start from 0. dout has the shape of the output, dlse that of the log-sum-exp: GRD.C1. Refuses what `check`
+/// refuses.
 template <Scalar T>
 CallGradient<T> attention_gradient(const Problem& problem, const Tensor<double>& dout,
                                    const std::optional<Tensor<double>>& dlse);

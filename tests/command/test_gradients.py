@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import math
+import random
 import unittest
 
-from archive import DTYPES, Archive, tensor
+from archive import DTYPES, Archive, read, tensor
 from command import CommandCase, RefusalCase, filled, small_call
 from test_eval import rich_call
 
@@ -97,6 +98,29 @@ class Gradients(CommandCase):
         self.attest("check", call, "--result", "evaluated.safetensors", "--max-ulp", "0")
         report = self.report(call, "--result", "evaluated.safetensors")
         self.assertEqual({report["outputs"][name]["padding"] for name in NAMES}, {2})
+
+    def test_two_heads_of_64_tokens_are_decided(self) -> None:
+        """Normal numbers, and queries so large that scores are about 100."""
+        source = random.Random(2017)
+        for factor in (1.0, 100.0):
+            draw = {name: tensor("F32", (1, 2, 64, 32), [source.gauss(0, 1) for _ in range(4096)])
+                    for name in ("k", "v", "dout")}
+            query = [factor * source.gauss(0, 1) for _ in range(4096)]
+            call = self.write(small_call() | draw | {"q": tensor("F32", (1, 2, 64, 32), query)})
+            printed = self.attest("eval", call, "-o", "evaluated.safetensors", "--gradients")
+            for name in NAMES:
+                with self.subTest(factor=factor, name=name):
+                    self.assertRegex(printed, rf"(?m)^{name} .*, 0 undecided$")
+
+    def test_query_rows_are_found_beside_gradients(self) -> None:
+        """What explain and --dump-worst choose is a row of an output, and a row has no gradients."""
+        call = with_dout(small_call())
+        case = self.write(call | dict(self.evaluated(self.write(call), "--gradients").tensors)
+                          | {"out": filled("F32", 1, 2, 2, 2)}, "answered")
+        self.assertIn("row (b ", self.attest("explain", case))
+        self.attest("check", case, "--dump-worst", "worst")
+        self.assertEqual(sorted(read(self.folder / "worst").tensors),
+                         ["k", "lse", "offsets", "out", "q", "v", "visible"])
 
     def test_only_gradients_have_no_query_row(self) -> None:
         call = self.write(with_dout(small_call()))

@@ -48,6 +48,14 @@ class Schema(CommandCase):
                 self.assert_valid(case, "--max-ulp", "100000")
                 self.assert_valid(case, "--max-ulp", "0", status=1)
 
+    def test_gradients(self) -> None:
+        call = small_call() | {"dout": filled("F32", 1, 2, 2, 2), "bias": filled("F32", 2, 3),
+                               "sink": tensor("F32", (2,), [0.5, 1.5])}
+        answers = self.evaluated(self.write(call), "--gradients").tensors
+        case = self.write(call | dict(answers))
+        self.assert_valid(case, "--max-ulp", "0")
+        self.assert_valid(self.write(call | dict(answers) | {"dq": filled("F32", 1, 2, 2, 2)}))
+
     def test_a_record_of_other_values(self) -> None:
         call = small_call(
             scale="1e-300", softcap="1e300", causal="true", alignment="offsets", window_left="9",

@@ -29,7 +29,7 @@ CentredRow centred_row_gradient(const Head<Enclosure>& head, std::size_t i, Row<
 RowGradient<double> gradient_magnitudes(const Head<double>& head, std::size_t i, const CentredRow& row, Row<double> g,
                                         const std::optional<double>& g_lse);
 
-/// The head whose numbers are the magnitudes of the given one's.
+/// ENC.D9  The head whose numbers are the magnitudes of the given one's.
 Head<double> magnitudes_of(Head<double> head);
 
 }  // namespace attest

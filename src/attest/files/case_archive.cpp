@@ -88,6 +88,8 @@ Archive archive_of(const Case& one) {
   add_operands(tensors, problem.inputs);
   add_masks(tensors, problem);
   add_fields(tensors, problem.inputs);
+  if (one.cotangents) tensors.add("dout", one.cotangents->out, Dtype::f64);
+  if (one.cotangents && one.cotangents->lse) tensors.add("dlse", *one.cotangents->lse, Dtype::f64);
   return {std::move(tensors.arrays), case_metadata(problem.call)};
 }
 

@@ -73,6 +73,14 @@ class Layers(CommandCase):
                 self.assertEqual(self.run_attest("check", LAYER, "--set", wrong, "--max-ulp",
                                                  "10000").returncode, 2 if "zero" in wrong else 1)
 
+    def test_a_head_of_a_layer_is_explained(self) -> None:
+        text = self.attest("explain", LAYER, "--row", "1,2,3")
+        for line in ("row (b 1, h 2, i 3): as asked", "4 heads, convention pytorch.mha",
+                     "MSK.D15  tensor key_padding    shows 5 of 7 keys: 0..4",
+                     "MSK.D14  visible: 4 of 7 keys: 0..3", "SMX.D4   lse = c + ln total = 1.2782531"):
+            self.assertIn(line, text)
+        self.assertIn("whose out is farthest off", self.attest("explain", LAYER))
+
     def test_axes_are_said_by_the_record(self) -> None:
         layer = rich_layer()
         weights = {name: t.transposed(1, 0) for name, t in layer.tensors.items()

@@ -143,7 +143,7 @@ int explain_case(const ExplainOptions& options, const LayerCase& given) {
       fmt::format("row (b {}, h {}, i {}): {}\n{}\n", at.b, at.h, at.i, at.why, printable(options.case_path));
   text += fmt::format("  a layer of {} heads, convention {}; q, k, v are its projected operands (MHA.D10),\n",
                       n.q_heads, inner.call.convention);
-  text += fmt::format("  of widths {} and {}; {} of the {} keys are added ones (MHA.D9)\n\n", n.width, n.value_width,
+  text += fmt::format("  of widths {} and {}; {} of the {} keys are added ones (MHA.D9)\n", n.width, n.value_width,
                       added_keys(layer), n.keys);
   text += explain_keys(inner, at.b, at.h, at.i);
   text += explain_row({operands, inner.call, bias_formula(inner, at.b, at.h, at.i), answers_to(at, answers)});

@@ -63,6 +63,13 @@ CONSTRAINT(ENC_C1, gradients_are_of_finite_numbers) {
   }
 }
 
+TEST(CertifiedGradients, do_not_read_padding) {
+  Backwards one;
+  one.problem.inputs.q_lengths = Vector<std::int64_t>({1}, 1);
+  one.cotangents.lse->data()[1] = nan;
+  EXPECT_EQ(refusal(one), "");
+}
+
 TEST(CertifiedGradients, of_cotangents_of_another_shape_are_refused) {
   Backwards dout, dlse;
   dout.cotangents.out = ones({1, 1, 2, 2});

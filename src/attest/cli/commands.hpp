@@ -48,6 +48,15 @@ struct SpecOptions {
 };
 int run_spec(const SpecOptions& options);
 
+/// `attest learn`: trains a decoder block (chapters 12 and 14) and shows how its loss falls.
+struct LearnOptions {
+  std::size_t steps = 1000;
+  std::uint64_t seed = 2017;
+  std::string svg;  ///< empty: nothing is written
+  bool json = false;
+};
+int run_learn(const LearnOptions& options);
+
 /// `attest demo`: judges a real answer of PyTorch and shows how the report reads.
 int run_demo(const std::string& folder);
 

@@ -40,6 +40,15 @@ std::uint64_t parse_limit(const std::string& text) {
   return static_cast<std::uint64_t>(*limit);
 }
 
+/// An integer of a command line, in decimal: the same rule as that of a key.
+std::uint64_t parse_integer(const std::string& name, const std::string& text, std::int64_t lowest,
+                            std::int64_t highest) {
+  const std::optional<std::int64_t> number = integer_from(text);
+  require(number && *number >= lowest && *number <= highest, "CAS.C7", "{}: an integer in {}..{}, got \"{}\"", name,
+          lowest, highest, text);
+  return static_cast<std::uint64_t>(*number);
+}
+
 /// What every command that reads a case takes: the case, and keys of its record.
 template <class Options>
 void add_case(CLI::App& command, const std::shared_ptr<Options>& options) {
@@ -96,6 +105,22 @@ void add_spec(CLI::App& app, std::function<int()>& chosen) {
   command->callback([=, &chosen] { chosen = [=] { return run_spec(*options); }; });
 }
 
+void add_learn(CLI::App& app, std::function<int()>& chosen) {
+  auto options = std::make_shared<LearnOptions>();
+  CLI::App* command = app.add_subcommand("learn", "Train a decoder block and see its loss fall");
+  command->add_option_function<std::string>(
+      "--steps", [=](const std::string& text) { options->steps = parse_integer("--steps", text, 1, 1000000); },
+      "how many steps of Adam; default 1000");
+  command->add_option_function<std::string>(
+      "--seed",
+      [=](const std::string& text) { options->seed = parse_integer("--seed", text, 0, std::int64_t(1) << 53); },
+      "of the first parameters; default 2017");
+  command->add_option("--svg", options->svg,
+                      "write the curve, and the attention weights before and after, as a picture");
+  command->add_flag("--json", options->json, "losses, predictions and time for machines");
+  command->callback([=, &chosen] { chosen = [=] { return run_learn(*options); }; });
+}
+
 void add_demo(CLI::App& app, std::function<int()>& chosen) {
   auto folder = std::make_shared<std::string>(ATTEST_CASES);
   CLI::App* command = app.add_subcommand("demo", "Judge a real answer of PyTorch that comes with the source");
@@ -112,6 +137,7 @@ int run(int argc, char** argv) {
   add_eval(app, chosen);
   add_explain(app, chosen);
   add_spec(app, chosen);
+  add_learn(app, chosen);
   add_demo(app, chosen);
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   const auto is_first = [&](const CLI::App* command) { return command->check_name(argv[1]); };

@@ -76,7 +76,9 @@ Real<T, S, E> plus(const Real<T, S, E>& x, const Real<T, S, E>& y) {
   return residual<T>(x, y);
 }
 
-/// What a block makes of its tokens, line by line.
+/// What a block makes of its tokens, line by line: x are embeddings, n their norms, q, k and v queries, keys and
+/// values, a what attention makes of them, x1 the sum, n1 its norms, f and r the hidden layer before and after relu, x2
+/// the sum.
 template <class T, BlockExtents N = BlockExtents{}>
 struct BlockStages {
   Real<T, N.S, N.E> x, n, q, k, v, a, x1, n1;

@@ -151,5 +151,27 @@ PROPERTY(TRN_P7, gradient_of_the_loss_is_the_transpose_of_its_tangent) {
   });
 }
 
+PROPERTY(TRN_P8, under_a_constant_gradient_all_steps_of_adam_are_equal) {
+  constexpr BlockExtents tiny{1, 2, 1, 2};
+  const AdamOptions options = any_options();
+  const std::uint64_t seed = *seeds(), other = *seeds();
+  const int steps = *between(1, 6);
+  with_precision(property_bits, [&] {
+    const DecoderBlock<Enclosure, tiny> start = block_of<Enclosure, tiny>(seed), g = block_of<Enclosure, tiny>(other);
+    AdamStep<DecoderBlock<Enclosure, tiny>, Enclosure> now{start, adam_start<Enclosure>(start)};
+    for (int t = 0; t < steps; ++t) now = adam_step<Enclosure>(now.parameters, g, now.state, options);
+    const auto before = trained_slots(start), slope = trained_slots(g);
+    const auto after = trained_slots(now.parameters);
+    for (std::size_t n = 0; n < before.size(); ++n) {
+      for (std::size_t e = 0; e < before[n].entries.size(); ++e) {
+        const Enclosure& along = slope[n].entries[e];
+        const Enclosure step = Enclosure(options.rate) * along / (absolute(along) + Enclosure(options.epsilon));
+        RC_ASSERT(is_narrow(after[n].entries[e]));
+        RC_ASSERT(meet(after[n].entries[e], Enclosure(before[n].entries[e] - steps * step)));
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace attest

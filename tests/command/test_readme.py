@@ -31,7 +31,7 @@ class Readme(CommandCase):
         self.assertEqual(shown[1], "MSK.C3: k_lengths: lengths lie in 0..7, got 9")
 
     def test_the_options_exist(self) -> None:
-        help_texts = "".join(self.attest(command, "--help") for command in ("check", "eval", "explain"))
+        help_texts = "".join(self.attest(command, "--help") for command in ("check", "eval", "explain", "learn"))
         for option in set(re.findall(r"(--[a-z][a-z-]+)", README)) - {"--preset", "--build", "--install"}:
             self.assertIn(option, help_texts)
 

@@ -1,5 +1,5 @@
-/// Any bytes are a case or are refused by a constraint, and an attention case can be written and read again. Nothing else
-/// happens.
+/// Any bytes are a case or are refused by a constraint, and an attention case can be written and read again. Nothing
+/// else happens.
 
 #include <optional>
 

@@ -26,7 +26,7 @@ int run_check(const CheckOptions& options);
 struct EvalOptions {
   std::string case_path;
   std::string out_path;
-  std::string dtype;    ///< empty: f32
+  std::string dtype;       ///< empty: f32
   bool stages = false;     ///< weights and scores too
   bool gradients = false;  ///< dq, dk, dv, and dbias and dsink where the case has a bias and a sink
   std::vector<Setting> overrides;

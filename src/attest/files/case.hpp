@@ -20,8 +20,8 @@ namespace attest {
 using OutputName = std::string;
 
 /// An answer found in a file, axes (B, H, Sq, ...) whatever the file's layout: out has rank 4, lse rank 3 (B, H, Sq),
-/// weights and scores rank 4 (B, H, Sq, Sk), present_k and present_v rank 4. A gradient has the shape of its input as the
-/// problem holds it: dq, dk, dv and dbias rank 4, dsink rank 1.
+/// weights and scores rank 4 (B, H, Sq, Sk), present_k and present_v rank 4. A gradient has the shape of its input as
+/// the problem holds it: dq, dk, dv and dbias rank 4, dsink rank 1.
 struct Output {
   Format format;
   Tensor<double> values;
@@ -30,7 +30,7 @@ struct Output {
 struct Case {
   Problem problem;
   std::map<OutputName, Output> outputs;
-  std::map<std::string, Dtype> dtypes = {};  ///< of the input tensors as the file held them, where that is known
+  std::map<std::string, Dtype> dtypes = {};   ///< of the input tensors as the file held them, where that is known
   std::optional<Cotangents> cotangents = {};  ///< where the case is one of gradients too
 };
 

@@ -25,13 +25,12 @@ template <Scalar T>
 std::vector<Head<T>> layer_heads(const LayerProblem& problem, const Problem& inner, std::size_t b,
                                  const std::vector<std::size_t>& rows);
 
-/// MHA.D11  output_row(m) = m Wo + bo, of the merged heads of a query.
+/// MHA.D11  output_row(m) = m Wo + bo, of the merged heads of a query: MHA.D4 of one row.
 template <Scalar T>
 Vector<T> output_row(const Vector<T>& merged, const Matrix<T>& weight, const std::optional<Vector<T>>& bias) {
-  return tabulate(weight.shape(1), [&](std::size_t n) -> T {
-    const T product = sum_over<T>(merged.size(), [&](std::size_t c) -> T { return merged(c) * weight(c, n); });
-    return bias ? T(product + (*bias)(n)) : product;
-  });
+  const Matrix<T> row = tabulate(1, merged.size(), [&](std::size_t, std::size_t c) -> T { return merged(c); });
+  const Matrix<T> output = affine(row, weight, bias);
+  return tabulate(weight.shape(1), [&](std::size_t n) -> T { return output(0, n); });
 }
 
 /// MHA.D12  mean_weights(w_0, ..., w_(H-1))(j) = (sum_h w_h(j)) / H: the weights of a query, averaged over the heads.

@@ -178,6 +178,20 @@ Section Arithmetic.
       unfold has_terms in Ht; destruct (terms t); [|discriminate Ht].
       apply Permutation_nil in Hp; subst; simpl; rewrite Rminus_0_r, Rabs_R0; lra.
   Qed.
+
+  (** n terms in any order: at most n roundings of each, its product's among them *)
+  Theorem dot_product_error_in_any_order a b (l : list I) (t : order I) :
+    Permutation (terms t) l -> INR (length l) * u < 1 ->
+    Rabs (fl_dot A a b t - sum l (fun i => a i * b i))
+      <= gamma A (length l) * sum l (fun i => Rabs (a i * b i)) + INR (length l) * (1 + gamma A (length l)) * omega.
+  Proof.
+    intros Hp Hn; rewrite <- !(sum_perm _ _ _ Hp), <- !(Permutation_length Hp) in *.
+    destruct (has_terms t) eqn:Ht.
+    - apply dot_product_error_by_depth; [apply depth_lt|]; assumption.
+    - rewrite (fl_dot_nothing a b t Ht).
+      unfold has_terms in Ht; destruct (terms t); [|discriminate Ht].
+      simpl; rewrite Rminus_0_r, Rabs_R0; lra.
+  Qed.
 End Arithmetic.
 
 (** BND.B2 *)
@@ -185,13 +199,6 @@ Theorem dot_product_is_within_its_bound A a b n (t : order nat) :
   lawful A -> Permutation (terms t) (range n) -> INR n * roundoff A < 1 ->
   Rabs (fl_dot A a b t - dot n a b) <= dot_bound A n a b.
 Proof.
-  intros law Hp Hn; unfold dot, dot_bound.
-  assert (Hl : length (terms t) = n) by (rewrite (Permutation_length Hp); apply seq_length).
-  rewrite <- !(sum_perm _ _ _ Hp).
-  destruct (has_terms t) eqn:Ht.
-  - rewrite <- Hl at 2; apply dot_product_error_by_depth; auto.
-    pose proof (depth_lt t Ht); lia.
-  - rewrite (fl_dot_nothing A law a b t Ht).
-    unfold has_terms in Ht; destruct (terms t); [|discriminate Ht].
-    simpl in Hl; subst n; simpl; rewrite Rminus_0_r, Rabs_R0; lra.
+  intros law Hp Hn; pose proof (dot_product_error_in_any_order A law a b (range n) t Hp) as E.
+  unfold range in E; rewrite seq_length in E; exact (E Hn).
 Qed.

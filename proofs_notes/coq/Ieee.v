@@ -79,10 +79,14 @@ Definition bf16 : arithmetic := rounded_format 8 (-133).
 Definition f8e4m3 : arithmetic := rounded_format 4 (-9).
 Definition f8e5m2 : arithmetic := rounded_format 3 (-16).
 
-Theorem formats_are_lawful : lawful f64 /\ lawful f32 /\ lawful f16 /\ lawful bf16 /\ lawful f8e4m3 /\ lawful f8e5m2.
+Lemma rounded_format_is_lawful prec emin : (2 <= prec)%Z -> (emin <= - 2 * prec)%Z -> lawful (rounded_format prec emin).
 Proof.
-  repeat split; (apply format_is_lawful; [reflexivity|lia|lia|apply correctly_rounded_functions_are_accurate; easy]).
+  intros H2 He; assert (Hp : Prec_gt_0 prec) by (unfold Prec_gt_0; lia).
+  apply format_is_lawful; try assumption; apply correctly_rounded_functions_are_accurate; assumption.
 Qed.
+
+Theorem formats_are_lawful : lawful f64 /\ lawful f32 /\ lawful f16 /\ lawful bf16 /\ lawful f8e4m3 /\ lawful f8e5m2.
+Proof. repeat match goal with |- _ /\ _ => split end; apply rounded_format_is_lawful; lia. Qed.
 
 (** BND.B2 for double and float: any order, with FMA or without *)
 Theorem dot_product_of_doubles_is_within_its_bound (a b : nat -> binary_float 53 1024) n t :

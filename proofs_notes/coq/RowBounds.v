@@ -142,6 +142,7 @@ Section Row.
     apply in_or_app; left; apply in_map, Hj.
   Qed.
 
+  (** ATT.P13 *)
   Theorem every_lse_is_within_its_bound :
     let L := row_lse h Q K bias_or_zero sink i in
     Rabs (fl_lse A lk' shift t - L) <= lse_bound A r L /\
@@ -155,6 +156,7 @@ Section Row.
   Qed.
 
   (** the log-sum-exp without the sink, formed anew over the keys: the bound of the larger row serves *)
+  (** ATT.P13 *)
   Theorem every_lse_without_sink_is_within_its_bound shift_of_keys t_of_keys :
     (exists k, In k keys /\ shift_of_keys = fl_row_logits k) -> (forall k, In k keys -> fl_row_logits k <= shift_of_keys) ->
     Permutation (terms t_of_keys) keys ->

@@ -88,7 +88,7 @@ Qed.
 Theorem formats_are_lawful : lawful f64 /\ lawful f32 /\ lawful f16 /\ lawful bf16 /\ lawful f8e4m3 /\ lawful f8e5m2.
 Proof. repeat match goal with |- _ /\ _ => split end; apply rounded_format_is_lawful; lia. Qed.
 
-(** BND.B2 for double and float: any order, with FMA or without *)
+(** BND.B2 and SHP.P2 for double and float: any order, with FMA or without *)
 Theorem dot_product_of_doubles_is_within_its_bound (a b : nat -> binary_float 53 1024) n t :
   let r := ieee_dot 53 1024 eq_refl eq_refl a b t in
   Permutation (terms t) (range n) -> INR n * bpow radix2 (-53) < 1 -> is_finite r = true ->

@@ -45,7 +45,8 @@ Qed.
 Lemma example_weight : 2445 * u32 <= weight_bound model32 example_row 1 <= 2455 * u32.
 Proof.
   pose proof example_rho; pose proof example_lost; pose proof example_rho_total.
-  unfold weight_bound; set (a := rho _ _) in *; set (b := lost _ _) in *; set (c := rho_total _ _) in *; clearbody a b c.
+  unfold weight_bound; set (a := rho _ _) in *; set (b := lost _ _) in *; set (c := rho_total _ _) in *.
+  clearbody a b c.
   numbers; split; interval with (i_prec 60).
 Qed.
 
@@ -59,6 +60,7 @@ Qed.
 Lemma example_output : 3465 * u32 <= output_bound model32 example_row 1024 1 1024 1 <= 3475 * u32.
 Proof.
   pose proof example_rho; pose proof example_lost; pose proof example_rho_total.
-  unfold output_bound; set (a := rho _ _) in *; set (b := lost _ _) in *; set (c := rho_total _ _) in *; clearbody a b c.
+  unfold output_bound; set (a := rho _ _) in *; set (b := lost _ _) in *; set (c := rho_total _ _) in *.
+  clearbody a b c.
   numbers; split; interval with (i_prec 60).
 Qed.

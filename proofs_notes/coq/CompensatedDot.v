@@ -1,5 +1,6 @@
 (** The compensated dot product (Dot2 of Ogita, Rump and Oishi): the errors of all products and sums are added up
-    beside the sum. It is as good as one of twice the precision, rounded once: the error is u |a.b| and a term in u^2. *)
+    beside the sum. It is as good as one of twice the precision, rounded once: the error is u |a.b|, and a term in
+    u^2. *)
 From Flocq Require Import Core.
 From Attest Require Import DoubleDouble Rounding Formats.
 Open Scope R_scope.
@@ -110,7 +111,8 @@ Section Dot2.
       lra.
   Qed.
 
-  Lemma invariant_holds i l : (forall j, In j (i :: l) -> number (a j) /\ number (b j) /\ product_is_large prec emin (a j) (b j)) ->
+  Lemma invariant_holds i l :
+    (forall j, In j (i :: l) -> number (a j) /\ number (b j) /\ product_is_large prec emin (a j) (b j)) ->
     invariant (length (i :: l)) (sum (i :: l) (fun j => a j * b j)) (sum (i :: l) (fun j => Rabs (a j * b j)))
               (dot2_pair (i :: l)).
   Proof.

@@ -38,7 +38,8 @@ Section Pairs.
     fst (fast_two_sum x y) + snd (fast_two_sum x y) = x + y.
   Proof.
     intros Fx Fy Hxy.
-    apply (Fast2Sum_correct emin prec (fun z => negb (Z.even z)) ltac:(lia) Hemin ties_to_even_are_symmetric x y Fx Fy Hxy).
+    apply (Fast2Sum_correct emin prec (fun z => negb (Z.even z)) ltac:(lia) Hemin ties_to_even_are_symmetric x y Fx Fy).
+    exact Hxy.
   Qed.
 
   (** no underflow: the product is zero, or so large that its error is a number *)
@@ -60,7 +61,8 @@ Section Pairs.
   Proof.
     intros Fx Fy; pose proof (two_sum_is_exact x y Fx Fy) as E.
     pose proof (close_to_error _ _ _ _ (nearest_sum prec emin Hp x y Fx Fy)) as C.
-    replace (snd (two_sum x y)) with (- (RN (x + y) - (x + y))) by (change (fst (two_sum x y)) with (RN (x + y)) in E; lra).
+    replace (snd (two_sum x y)) with (- (RN (x + y) - (x + y)))
+      by (change (fst (two_sum x y)) with (RN (x + y)) in E; lra).
     rewrite Rabs_Ropp; lra.
   Qed.
 
@@ -68,7 +70,8 @@ Section Pairs.
     Rabs (snd (two_prod x y)) <= u * Rabs (x * y).
   Proof.
     intros Fx Fy Hxy; pose proof (two_prod_is_exact x y Fx Fy Hxy) as E.
-    replace (snd (two_prod x y)) with (- (RN (x * y) - x * y)) by (change (fst (two_prod x y)) with (RN (x * y)) in E; lra).
+    replace (snd (two_prod x y)) with (- (RN (x * y) - x * y))
+      by (change (fst (two_prod x y)) with (RN (x * y)) in E; lra).
     rewrite Rabs_Ropp; destruct Hxy as [Z|L].
     - rewrite Z, nearest_number by apply generic_format_0; rewrite Rminus_0_r, Rabs_R0; lra.
     - pose proof (Relative.relative_error_N_FLT radix2 emin prec Hp (fun t => negb (Z.even t)) (x * y)) as C.

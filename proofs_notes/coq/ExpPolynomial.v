@@ -32,14 +32,11 @@ Lemma three_steps u w c0 c1 c2 c3 rest x : rest <> [] ->
   Rabs x * e1 + u * (Rabs (c0 + x * h1) + Rabs x * e1) + w.
 Proof. destruct rest; [congruence|reflexivity]. Qed.
 
-Lemma far_coefficients c : In c far -> 0 <= c <= 0.167.
-Proof. simpl; intros H; repeat destruct H as [<-|H]; [split; interval..|destruct H]. Qed.
+Lemma farther_sizes c : In c farther -> Rabs c <= 0.042.
+Proof. simpl; intros H; repeat destruct H as [<-|H]; [rewrite Rabs_right; lra..|destruct H]. Qed.
 
 Lemma far_sizes c : In c far -> Rabs c <= 0.167.
-Proof. intros H; pose proof (far_coefficients c H); rewrite Rabs_right; lra. Qed.
-
-Lemma farther_coefficients c : In c farther -> 0 <= c <= 0.042.
-Proof. simpl; intros H; repeat destruct H as [<-|H]; [split; interval..|destruct H]. Qed.
+Proof. intros [<-|H]; [rewrite Rabs_right; lra|apply farther_sizes in H; lra]. Qed.
 
 (** the roundings of the scheme, over the exponential *)
 Lemma scheme r : Rabs r <= reach ->
@@ -53,7 +50,7 @@ Proof.
     split; [exact L|eapply Rle_trans; [exact U|unfold reach; interval]]. }
   assert (S : Rabs (horner farther r) <= 0.065).
   { eapply Rle_trans; [apply (horner_size farther 0.042 reach r R1 H ltac:(lra))|unfold reach; lra].
-    intros c Hc; pose proof (farther_coefficients c Hc); rewrite Rabs_right; lra. }
+    exact farther_sizes. }
   unfold coefficients, far; rewrite three_steps by discriminate; fold far.
   cbv zeta; set (e := horner_error _ _ far r) in *; set (h := horner farther r) in *.
   clearbody e h; unfold reach in H; clear R1.

@@ -5,7 +5,7 @@ From Flocq Require Import Core Double_rounding.
 From Attest Require Import Formats.
 Open Scope R_scope.
 
-(** the step at x <> 0: 2^(max(floor(log2 |x|), e_min) - p + 1), where e_min - p + 1 = emin *)                 (* FMT.D3 *)
+(** the step at x <> 0: 2^(max(floor(log2 |x|), e_min) - p + 1), where e_min - p + 1 = emin (FMT.D3) *)
 Definition step_exponent (prec emin : Z) (x : R) : Z :=
   (Z.max (Zfloor (ln (Rabs x) / ln 2)) (emin + prec - 1) - prec + 1)%Z.
 
@@ -37,7 +37,8 @@ Proof.
   destruct (mag radix2 x) as [e He]; exact (He Hx).
 Qed.
 
-Inductive overflow_rule := standard | saturate.                                                                (* FMT.D6 *)
+(** FMT.D6 *)
+Inductive overflow_rule := standard | saturate.
 
 (** Rounding to a format. Beyond its largest number stands an infinity; in f8e4m3 the NaN that has its place. *)
 Definition round_to (prec emin : Z) (largest : R) (rule : overflow_rule) (x : Rbar) : Rbar :=
@@ -69,7 +70,8 @@ Section Format.
   Qed.
 
   (** FMT.P3 *)
-  Theorem rounding_keeps_numbers rule x : format_number prec emin x -> Rabs x <= largest -> RN rule (Finite x) = Finite x.
+  Theorem rounding_keeps_numbers rule x :
+    format_number prec emin x -> Rabs x <= largest -> RN rule (Finite x) = Finite x.
   Proof.
     intros Hx Hl; apply Rabs_bounds in Hl; simpl; rewrite nearest_number by assumption.
     destruct (Rle_dec x largest), (Rle_dec (- largest) x); try lra; reflexivity.

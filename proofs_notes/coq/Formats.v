@@ -73,7 +73,8 @@ Section Format.
   Lemma nearest_sqrt x : format_number x -> close_to (sqrt x) u 0 (nearest (sqrt x)).
   Proof.
     intros Fx.
-    destruct (sqrt_error_N_FLT_ex radix2 prec (fun z => negb (Z.even z)) ltac:(lia) emin ltac:(lia) x Fx) as (d & Hd & E).
+    destruct (sqrt_error_N_FLT_ex radix2 prec (fun z => negb (Z.even z)) ltac:(lia) emin ltac:(lia) x Fx)
+      as (d & Hd & E).
     exists d, 0; rewrite Rabs_R0; split; [|split; [lra|rewrite Rplus_0_r; exact E]].
     unfold u_ro in Hd; rewrite half_ulp_of_1 in Hd; eapply Rle_trans; [exact Hd|].
     pose proof u_range.

@@ -67,7 +67,7 @@ Section Row.
     unfold moved_total; rewrite <- sum_scal; apply sum_ext; intros k Hk; apply (exponential_of_weight k Hk).
   Qed.
 
-  (** A computed weight over the real one: S' is the computed total, within g of the sum; c the rounding of the quotient. *)
+  (** A computed weight over the real one: S' is the computed total, within g of the sum; c rounds the quotient. *)
   Theorem softmax_relative_error k S' g c u : In k keys -> 0 <= g < 1 -> 0 <= u < 1 -> Rabs c <= u ->
     Rabs (S' - sum keys e') <= g * sum keys e' ->
     factor_low D eps * (1 - u) / (factor_high D eps * (1 + g))

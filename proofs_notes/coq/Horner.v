@@ -36,7 +36,8 @@ Proof.
     with (let e := Rabs x * horner_error (roundoff A) (underflow A) rest' x in
           e + roundoff A * (Rabs (c + x * horner rest' x) + e) + underflow A); cbv zeta.
   eapply close_to_further; [assumption| |apply (rounding_law A law)].
-  replace (c + x * fl_horner A rest' x - (c + x * horner rest' x)) with (x * (fl_horner A rest' x - horner rest' x)) by ring.
+  replace (c + x * fl_horner A rest' x - (c + x * horner rest' x))
+    with (x * (fl_horner A rest' x - horner rest' x)) by ring.
   apply Rabs_product; [lra|exact IH].
 Qed.
 

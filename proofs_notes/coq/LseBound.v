@@ -38,7 +38,8 @@ Section Row.
       { unfold near_total; rewrite <- sum_scal; apply sum_ext; intros j _.
         unfold near_exponential; rewrite <- exp_plus; f_equal; ring. }
       pose proof (exp_pos (- shift)).
-      assert (Hs : 0 < sum keys (fun j => exp (l j))) by (apply Rmult_lt_reg_l with (exp (- shift)); [assumption|]; rewrite <- Et; lra).
+      assert (Hs : 0 < sum keys (fun j => exp (l j)))
+        by (apply Rmult_lt_reg_l with (exp (- shift)); [assumption|]; rewrite <- Et; lra).
       rewrite Et, ln_mult, ln_exp by assumption; unfold L; ring. }
     set (m := - ln (1 - rho_total A r)).
     assert (M : Rabs (ln fl_total - ln near_total) <= m).
@@ -66,7 +67,8 @@ Section Row.
     unfold fl_lse, lse_bound, rounded_sum; fold m; simpl error_bound; simpl real_value.
     rewrite <- (Rplus_0_r (_ + u * _)).
     eapply close_to_further; [assumption| |apply (sum_law A law); [assumption|apply (number_log A law); assumption]].
-    rewrite Es; replace (shift + fl_log A fl_total - (shift + ln near_total)) with (fl_log A fl_total - ln near_total) by ring.
+    rewrite Es; replace (shift + fl_log A fl_total - (shift + ln near_total))
+      with (fl_log A fl_total - ln near_total) by ring.
     eapply Rle_trans; [exact C|]; rewrite Rplus_0_r; apply Rplus_le_compat_l, Rmult_le_compat_l; lra.
   Qed.
 

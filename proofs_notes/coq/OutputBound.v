@@ -57,7 +57,8 @@ Section Output.
   Proof.
     pose proof (gamma_nonneg A n Hu few) as Gn.
     pose proof (dot_product_error_in_any_order A law e' v valued o order_is_of_valued few) as D.
-    assert (X : sum valued (fun k => Rabs (e' k * v k) - (e k * Rabs (v k))) <= rho A r * (mean * S) + lost A r * S * all).
+    assert (X : sum valued (fun k => Rabs (e' k * v k) - (e k * Rabs (v k)))
+                <= rho A r * (mean * S) + lost A r * S * all).
     { rewrite <- near_weighted, <- !sum_scal, <- sum_plus; apply sum_le; intros k Hk.
       rewrite Rabs_mult; pose proof (exponential_size A law keys l l' shift r t known k (valued_are_keys k Hk)) as Z.
       pose proof (Rmult_le_compat_r _ _ _ (Rabs_pos (v k)) Z); lra. }

@@ -83,8 +83,10 @@ Section Reweighted.
     apply Rmult_le_compat_l; [apply weights_nonneg; auto|].
     assert (D : forall j, In j keys -> v j - spread <= mean v <= v j + spread).
     { intros j Hj; unfold mean.
-      replace (v j - spread) with (sum keys (fun k => p k * (v j - spread))) by (rewrite sum_scal_r, weights_sum_to_one; ring).
-      replace (v j + spread) with (sum keys (fun k => p k * (v j + spread))) by (rewrite sum_scal_r, weights_sum_to_one; ring).
+      replace (v j - spread) with (sum keys (fun k => p k * (v j - spread)))
+        by (rewrite sum_scal_r, weights_sum_to_one; ring).
+      replace (v j + spread) with (sum keys (fun k => p k * (v j + spread)))
+        by (rewrite sum_scal_r, weights_sum_to_one; ring).
       split; apply sum_le; intros m Hm; (apply Rmult_le_compat_l; [apply weights_nonneg, Hm|]);
         pose proof (Hv j m Hj Hm); pose proof (Hv m j Hm Hj); lra. }
     pose proof (D k (In_others k Hk)); apply Rabs_le; lra.
@@ -141,8 +143,10 @@ Section Reweighted.
 
   (** A quotient of computed sums, each known relative to its terms, and up to a from underflow: stage one of a
       certified output. The bound speaks of the moved means, which the computation has. *)
-  Theorem certified_output v lead others g h a N S : Permutation keys (lead :: others) -> 0 <= g -> 0 <= h < 1 -> 0 <= a ->
-    Rabs (N - sum keys (fun k => p k * f k * v k)) <= g * sum keys (fun k => p k * f k * Rabs (v k)) + a * moved_total ->
+  Theorem certified_output v lead others g h a N S :
+    Permutation keys (lead :: others) -> 0 <= g -> 0 <= h < 1 -> 0 <= a ->
+    Rabs (N - sum keys (fun k => p k * f k * v k))
+      <= g * sum keys (fun k => p k * f k * Rabs (v k)) + a * moved_total ->
     Rabs (S - moved_total) <= h * moved_total ->
     Rabs (N / S - mean v) <= (hi - lo) / lo * sum others (fun k => p k * Rabs (v k - mean v))
                              + (g * moved_mean (fun k => Rabs (v k)) + a + h * Rabs (moved_mean v)) / (1 - h).
@@ -160,7 +164,9 @@ Section Reweighted.
                 <= g * B + a * moved_total + Rabs (M / moved_total) * (h * moved_total)).
     { apply Rabs_sum; [assumption|]; apply Rabs_product; [lra|rewrite Rabs_minus_sym; assumption]. }
     replace ((g * (B / moved_total) + a + h * Rabs (M / moved_total)) / (1 - h))
-      with ((g * B + a * moved_total + Rabs (M / moved_total) * (h * moved_total)) * / ((1 - h) * moved_total)) by (field; lra).
-    apply Rmult_le_compat; [apply Rabs_pos|apply Rlt_le, Rinv_0_lt_compat; lra|exact T|apply Rinv_le_contravar; assumption].
+      with ((g * B + a * moved_total + Rabs (M / moved_total) * (h * moved_total)) * / ((1 - h) * moved_total))
+      by (field; lra).
+    apply Rmult_le_compat;
+      [apply Rabs_pos|apply Rlt_le, Rinv_0_lt_compat; lra|exact T|apply Rinv_le_contravar; assumption].
   Qed.
 End Reweighted.

@@ -107,8 +107,10 @@ Section Row.
   Variables (r : row_model) (shift : R).
   Let lk := logit_or_sink sink l.
   Let lk' := logit_or_sink sink fl_row_logits.
-  Hypothesis error_covers : 0 <= logit_error r /\ forall j, In j keys -> error_bound (row_logit_bound j) <= logit_error r.
-  Hypothesis gap_covers : forall j k, In j (with_sink keys sink) -> In k (with_sink keys sink) -> lk j - lk k <= logit_gap r.
+  Hypothesis error_covers : 0 <= logit_error r /\
+    forall j, In j keys -> error_bound (row_logit_bound j) <= logit_error r.
+  Hypothesis gap_covers : forall j k, In j (with_sink keys sink) -> In k (with_sink keys sink) ->
+    lk j - lk k <= logit_gap r.
   Hypothesis count_covers : (length (with_sink keys sink) <= logit_count r)%nat.
   Hypothesis count_is_small : INR (logit_count r) * u < 1 /\ INR 2 * u < 1.
   Hypothesis total_is_known : rho_total A r < 1.
@@ -158,7 +160,8 @@ Section Row.
   (** the log-sum-exp without the sink, formed anew over the keys: the bound of the larger row serves *)
   (** ATT.P13 *)
   Theorem every_lse_without_sink_is_within_its_bound shift_of_keys t_of_keys :
-    (exists k, In k keys /\ shift_of_keys = fl_row_logits k) -> (forall k, In k keys -> fl_row_logits k <= shift_of_keys) ->
+    (exists k, In k keys /\ shift_of_keys = fl_row_logits k) ->
+    (forall k, In k keys -> fl_row_logits k <= shift_of_keys) ->
     Permutation (terms t_of_keys) keys ->
     let L := log_sum_exp keys l in
     Rabs (fl_lse A fl_row_logits shift_of_keys t_of_keys - L) <= lse_bound A r L.

@@ -75,7 +75,8 @@ Section Row.
     Rabs (rounded A (l' k - shift) - (l k - shift)) <= E + u * (G + 2 * E).
   Proof.
     intros Hk; destruct (shift_is_greatest known) as [(m & Hm & Es) _].
-    pose proof (Rabs_bounds _ _ (logits_are_close known k Hk)); pose proof (Rabs_bounds _ _ (logits_are_close known m Hm)).
+    pose proof (Rabs_bounds _ _ (logits_are_close known k Hk)).
+    pose proof (Rabs_bounds _ _ (logits_are_close known m Hm)).
     pose proof (logits_are_near known k m Hk Hm); pose proof (logits_are_near known m k Hm Hk).
     assert (C : close_to (l' k - shift) u 0 (rounded A (l' k - shift))).
     { apply (sum_law A law); [|rewrite Es; apply (number_opp A law)]; apply (logits_are_numbers known); assumption. }

@@ -46,7 +46,7 @@ Formula any_formula() {
       const std::size_t a = *between<std::size_t>(0, steps.size()), b = *between<std::size_t>(0, steps.size());
       const Recorded x = steps[a], y = steps[b];
       const double p = values[a], q = values[b];
-      switch (*between(0, 9)) {
+      switch (*between(0, 10)) {
         case 0: add(x + y, p + q); break;
         case 1: add(x - y, p - q); break;
         case 2: add(-x, -p); break;
@@ -65,6 +65,11 @@ Formula any_formula() {
         case 7:
           if (p > 0.01) add(sqrt(x), std::sqrt(p));
           break;
+        case 8: {  // of what rounding leaves of a square: a program that does not fuse finds 0
+          const double square = values.front() * values.front();
+          add(positive_part(steps.front() * steps.front() - lift<Recorded>(square)), 0);
+          break;
+        }
         default:
           if (std::abs(p) > 0.01) add(positive_part(x), positive_part(p));
           break;

@@ -146,9 +146,55 @@ Definition affine (I : nat) (W : matrix) (b : option row) (X : matrix) (s n : na
 
 (** * 11 Norms *)
 
+Definition mean (n : nat) (x : row) : R := sum (range n) x / INR n.                                       (* NRM.D1 *)
+Definition mean_square (n : nat) (x : row) : R := dot n x x / INR n.                                      (* NRM.D5 *)
+Definition centred (n : nat) (x : row) : row := fun c => x c - mean n x.                                  (* NRM.D6 *)
+Definition variance (n : nat) (x : row) : R := mean_square n (centred n x).                               (* NRM.D2 *)
+
+(** an absent gamma does not multiply, an absent beta is not added *)
+Definition with_factor (gamma : option row) (c : nat) (y : R) : R :=
+  match gamma with Some f => y * f c | None => y end.
+Definition with_term (beta : option row) (c : nat) (y : R) : R :=
+  match beta with Some b => y + b c | None => y end.
+
+Definition layer_norm (n : nat) (gamma beta : option row) (epsilon : R) (x : row) : row := fun c =>       (* NRM.D3 *)
+  with_term beta c (with_factor gamma c ((x c - mean n x) / sqrt (variance n x + epsilon))).
+Definition rms_norm (n : nat) (gamma : option row) (epsilon : R) (x : row) : row := fun c =>              (* NRM.D4 *)
+  with_factor gamma c (x c / sqrt (mean_square n x + epsilon)).
+
 (** * 12 The decoder block *)
 
 (** * 13 Gradients *)
+
+(** ** Affine maps, norms, rotations, activations: g is the cotangent of the result *)
+
+(** of X: S rows with I columns; W: I rows with O columns; b: O numbers *)                                (* GRD.D13 *)
+Definition affine_gradient_x (O : nat) (W G : matrix) : matrix := fun s m => dot O (G s) (W m).
+Definition affine_gradient_weight (S : nat) (X G : matrix) : matrix := fun m n =>
+  sum (range S) (fun s => X s m * G s n).
+Definition affine_gradient_bias (S : nat) (G : matrix) : row := fun n => sum (range S) (fun s => G s n).
+
+Definition rms_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row := fun c => (* GRD.D18 *)
+  let r := sqrt (mean_square n x + epsilon) in
+  let y := rms_norm n None epsilon x in
+  let z := fun k => with_factor gamma k (g k) in
+  (z c - y c * (dot n z y / INR n)) / r.
+Definition rms_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row := fun c =>
+  g c * rms_norm n None epsilon x c.
+
+Definition layer_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row :=        (* GRD.D19 *)
+  centred n (rms_norm_gradient_x n gamma epsilon (centred n x) g).
+Definition layer_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row :=
+  rms_norm_gradient_gamma n epsilon (centred n x) g.
+Definition layer_norm_gradient_beta (g : row) : row := g.
+
+(** S rows that share gamma and beta *)                                                                   (* DEC.D20 *)
+Definition normed_rows_gradient_x (n : nat) (gamma : option row) (epsilon : R) (X G : matrix) : matrix := fun i =>
+  layer_norm_gradient_x n gamma epsilon (X i) (G i).
+Definition normed_rows_gradient_gamma (S n : nat) (epsilon : R) (X G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_gamma n epsilon (X i) (G i) c).
+Definition normed_rows_gradient_beta (S : nat) (G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_beta (G i) c).
 
 (** * 14 Training *)
 

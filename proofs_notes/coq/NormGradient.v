@@ -1,19 +1,5 @@
 (** The gradients of root mean square norm and layer norm: of the row (or the rows), gamma and beta together. *)
-From Attest Require Export AffineGradient.
-
-Lemma mean_square_nonneg n x : 0 <= mean_square n x.
-Proof.
-  unfold mean_square, dot, Rdiv; destruct n as [|n]; [simpl; lra|].
-  apply Rmult_le_pos; [apply sum_nonneg; intros; apply Rle_0_sqr|].
-  apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia.
-Qed.
-
-Lemma variance_nonneg n x : 0 <= variance n x.
-Proof. apply mean_square_nonneg. Qed.
-
-(** an epsilon above 0 is enough for every row *)
-Lemma variance_plus_epsilon_pos n x epsilon : 0 < epsilon -> 0 < variance n x + epsilon.
-Proof. generalize (variance_nonneg n x); lra. Qed.
+From Attest Require Export AffineGradient Norms.
 
 (** * Centring is symmetric *)
 

@@ -1,35 +1,5 @@
 (** The gradient of an affine map: of the rows, the weight and the bias together. *)
-From Coquelicot Require Export Coquelicot.
-From Attest Require Export Sums.
-
-(** * Derivatives of sums and products *)
-
-Lemma derive_sum_in {A} (l : list A) (f : A -> R -> R) (df : A -> R) t :
-  (forall i, In i l -> is_derive (f i) t (df i)) -> is_derive (fun u => sum l (fun i => f i u)) t (sum l df).
-Proof.
-  induction l as [|i l IH]; simpl; intros H.
-  - apply (is_derive_const 0 t).
-  - apply (is_derive_plus (f i)); auto.
-Qed.
-
-Lemma derive_sum {A} (l : list A) (f : A -> R -> R) (df : A -> R) t :
-  (forall i, is_derive (f i) t (df i)) -> is_derive (fun u => sum l (fun i => f i u)) t (sum l df).
-Proof. intros; apply derive_sum_in; auto. Qed.
-
-Lemma derive_plus (f h : R -> R) (df dh t : R) :
-  is_derive f t df -> is_derive h t dh -> is_derive (fun u => f u + h u) t (df + dh).
-Proof. exact (is_derive_plus f h t df dh). Qed.
-
-Lemma derive_mult (f h : R -> R) (df dh t : R) :
-  is_derive f t df -> is_derive h t dh -> is_derive (fun u => f u * h u) t (df * h t + f t * dh).
-Proof. intros; apply (is_derive_mult f h t df dh); auto; intros; apply Rmult_comm. Qed.
-
-Lemma derive_scal (k : R) (f : R -> R) (df t : R) : is_derive f t df -> is_derive (fun u => k * f u) t (k * df).
-Proof. exact (is_derive_scal f t k df). Qed.
-
-(** a number equal to the derivative is the derivative *)
-Lemma derive_is (f : R -> R) (t d d' : R) : is_derive f t d -> d = d' -> is_derive f t d'.
-Proof. intros H <-; exact H. Qed.
+From Attest Require Export Derivatives.
 
 (** * What may be absent *)
 
@@ -56,7 +26,7 @@ Section Affine.
       (sum (range I) (fun m => dX s m * W m n t + X s m t * dW m n) + if has_bias then db n else 0).
   Proof.
     unfold Y, affine, dot; apply derive_plus.
-    - apply (derive_sum (range I) (fun m u => X s m u * W m n u)); intros m; apply derive_mult; auto.
+    - apply (derive_sum (range I) (fun m u => X s m u * W m n u)); intros m _; apply derive_mult; auto.
     - destruct has_bias; simpl; [apply Hb|apply (is_derive_const 0 t)].
   Qed.
 
@@ -68,9 +38,9 @@ Section Affine.
            affine_gradient_weight S (fun s m => X s m t) G m n * dW m n))
        + if has_bias then sum (range O) (fun n => affine_gradient_bias S G n * db n) else 0).
   Proof.
-    eapply derive_is.
-    - apply (derive_sum (range S) (fun s u => sum (range O) (fun n => G s n * Y s n u))); intros s.
-      apply (derive_sum (range O) (fun n u => G s n * Y s n u)); intros n.
+    eapply derive_as.
+    - apply (derive_sum (range S) (fun s u => sum (range O) (fun n => G s n * Y s n u))); intros s _.
+      apply (derive_sum (range O) (fun n u => G s n * Y s n u)); intros n _.
       apply derive_scal, affine_velocity.
     - assert (E1 : sum (range S) (fun s => sum (range I) (fun m =>
                      affine_gradient_x O (fun m n => W m n t) G s m * dX s m))

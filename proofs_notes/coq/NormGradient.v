@@ -17,8 +17,8 @@ Lemma centred_velocity n (x : nat -> R -> R) dx t c :
   is_derive (fun u => centred n (fun k => x k u) c) t (centred n dx c).
 Proof.
   intros Hx; unfold centred, mean, Rdiv; apply (is_derive_minus (x c)); [apply Hx|].
-  eapply derive_is.
-  - apply derive_mult; [apply (derive_sum (range n) x dx), Hx|apply (is_derive_const (/ INR n))].
+  eapply derive_as.
+  - apply derive_mult; [apply (derive_sum (range n) x dx); auto|apply (is_derive_const (/ INR n))].
   - simpl; unfold zero; simpl; ring.
 Qed.
 
@@ -45,14 +45,14 @@ Section Rms_norm.
     is_derive (fun u => sqrt (mean_square n (x_at u) + epsilon)) t (dot n y dx / INR n).
   Proof.
     assert (D : is_derive (fun u => mean_square n (x_at u) + epsilon) t (2 * (dot n (x_at t) dx / INR n))).
-    { eapply derive_is.
+    { eapply derive_as.
       - apply derive_plus; [|apply (is_derive_const epsilon)].
         apply derive_mult; [|apply (is_derive_const (/ INR n))].
-        apply (derive_sum (range n) (fun c u => x c u * x c u)); intros c; apply derive_mult; apply Hx.
+        apply (derive_sum (range n) (fun c u => x c u * x c u)); intros c _; apply derive_mult; apply Hx.
       - unfold zero, dot; simpl; rewrite (sum_ext _ _ (fun c => 2 * (x_at t c * dx c)))
           by (intros; unfold x_at; ring).
         rewrite sum_scal; unfold Rdiv; ring. }
-    eapply derive_is; [apply (is_derive_sqrt _ _ _ D Hpos)|].
+    eapply derive_as; [apply (is_derive_sqrt _ _ _ D Hpos)|].
     fold r; pose proof root_pos.
     replace (dot n y dx) with (dot n (x_at t) dx / r); [unfold Rdiv; generalize (/ INR n); intros; field; lra|].
     unfold dot, Rdiv; rewrite <- sum_scal_r; apply sum_ext; intros c _.
@@ -63,7 +63,7 @@ Section Rms_norm.
   Lemma normed_velocity c :
     is_derive (fun u => rms_norm n None epsilon (x_at u) c) t ((dx c - y c * (dot n y dx / INR n)) / r).
   Proof.
-    pose proof root_pos as P; eapply derive_is.
+    pose proof root_pos as P; eapply derive_as.
     - apply (is_derive_div (x c) (fun u => sqrt (mean_square n (x_at u) + epsilon)));
         [apply Hx|apply root_velocity|apply Rgt_not_eq, P].
     - fold r; unfold y, rms_norm; fold r; simpl; fold (x_at t c); fold y.
@@ -77,7 +77,7 @@ Section Rms_norm.
     unfold gamma_at; destruct has_gamma; simpl.
     - apply (derive_mult (fun u => rms_norm n None epsilon (x_at u) c) (gamma c));
         [apply normed_velocity|apply Hgamma].
-    - eapply derive_is; [apply normed_velocity|ring].
+    - eapply derive_as; [apply normed_velocity|ring].
   Qed.
 
   (** GRD.P12 *)
@@ -86,8 +86,8 @@ Section Rms_norm.
       (sum (range n) (fun c => rms_norm_gradient_x n (gamma_at t) epsilon (x_at t) g c * dx c)
        + if has_gamma then sum (range n) (fun c => rms_norm_gradient_gamma n epsilon (x_at t) g c * dgamma c) else 0).
   Proof.
-    eapply derive_is.
-    - apply (derive_sum (range n) (fun c u => g c * rms_norm n (gamma_at u) epsilon (x_at u) c)); intros c.
+    eapply derive_as.
+    - apply (derive_sum (range n) (fun c u => g c * rms_norm n (gamma_at u) epsilon (x_at u) c)); intros c _.
       apply derive_scal, rms_norm_velocity.
     - set (z := fun k => with_factor (gamma_at t) k (g k)).
       set (A := dot n y dx / INR n); set (B := dot n z y / INR n).
@@ -154,7 +154,7 @@ Section Layer_norm.
         { intros u; rewrite <- sum_plus; apply sum_ext; intros c _; symmetry.
           apply (Rmult_plus_distr_l (g c) (rms_norm n (gamma_at u) epsilon (centred n (x_at u)) c)). }
         apply derive_plus; [exact D|].
-        apply (derive_sum (range n) (fun c u => g c * beta c u)); intros c; apply derive_scal, Hbeta.
+        apply (derive_sum (range n) (fun c u => g c * beta c u)); intros c _; apply derive_scal, Hbeta.
       - rewrite Rplus_0_r; exact D.
     Qed.
   End One_row.
@@ -171,8 +171,8 @@ Section Layer_norm.
             normed_rows_gradient_gamma S n epsilon (fun i c => X i c t) G c * dgamma c) else 0)
        + if has_beta then sum (range n) (fun c => normed_rows_gradient_beta S G c * dbeta c) else 0).
   Proof.
-    eapply derive_is.
-    - apply (derive_sum_in (range S) (fun i u => sum (range n) (fun c =>
+    eapply derive_as.
+    - apply (derive_sum (range S) (fun i u => sum (range n) (fun c =>
         G i c * layer_norm n (gamma_at u) (beta_at u) epsilon (fun c => X i c u) c))).
       intros i Hi; apply layer_norm_gradient_is_its_transpose; [apply HX|apply Hpos, in_range, Hi].
     - rewrite !sum_plus; unfold normed_rows_gradient_gamma, normed_rows_gradient_beta; f_equal; [f_equal|].

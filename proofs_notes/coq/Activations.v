@@ -19,7 +19,7 @@ Qed.
 
 (** DEC.P5 *)
 Theorem relu_differs_from_its_mirror_image_by_x x : relu x - relu (- x) = x.
-Proof. unfold relu, Rmax; destruct (Rle_dec _ _), (Rle_dec _ _); lra. Qed.
+Proof. unfold relu, positive_part, Rmax; destruct (Rle_dec _ _), (Rle_dec _ _); lra. Qed.
 
 Theorem gelu_differs_from_its_mirror_image_by_x x : gelu x - gelu (- x) = x.
 Proof.
@@ -37,16 +37,16 @@ Proof.
   intros Hx D.
   assert (C : continuous x t) by (apply (ex_derive_continuous x t); exists dx; exact D).
   destruct (Rtotal_order (x t) 0) as [H|[H|H]]; [|contradiction|].
-  - unfold relu_gradient; destruct (Rlt_dec 0 (x t)); [lra|].
+  - unfold relu_gradient, where_positive; destruct (Rlt_dec 0 (x t)); [lra|].
     apply (is_derive_ext_loc (fun _ => 0)).
     + apply (filter_imp (fun u => x u < 0)).
-      * intros u Hu; unfold relu; rewrite Rmax_right by lra; exact (eq_sym (Rmult_0_r g)).
+      * intros u Hu; unfold relu, positive_part; rewrite Rmax_right by lra; exact (eq_sym (Rmult_0_r g)).
       * apply (C (fun y => y < 0)), (open_lt 0), H.
     + apply (derive_as _ _ _ _ (derive_const 0 t)); ring.
-  - unfold relu_gradient; destruct (Rlt_dec 0 (x t)); [|lra].
+  - unfold relu_gradient, where_positive; destruct (Rlt_dec 0 (x t)); [|lra].
     apply (is_derive_ext_loc (fun u => g * x u)).
     + apply (filter_imp (fun u => 0 < x u)).
-      * intros u Hu; unfold relu; rewrite Rmax_left by lra; reflexivity.
+      * intros u Hu; unfold relu, positive_part; rewrite Rmax_left by lra; reflexivity.
       * apply (C (fun y => 0 < y)), (open_gt 0), H.
     + apply derive_scal, D.
 Qed.

@@ -1,5 +1,12 @@
 (** The gradient of an affine map: of the rows, the weight and the bias together. *)
-From Attest Require Export CentralQuotient.
+From Attest Require Export FiniteDifferences.
+
+(** a number that moves from a with velocity b *)
+Lemma line_derivative (a b u : R) : is_derive (fun u => a + u * b) u b.
+Proof.
+  apply (derive_as _ _ (0 + 1 * b)); [|ring].
+  apply (derive_plus (fun _ => a)); [apply derive_const|apply (derive_scal_r (fun u => u)), (is_derive_id u)].
+Qed.
 
 (** * What may be absent *)
 
@@ -83,12 +90,12 @@ Theorem affine_gradient_is_a_central_quotient S I O has_bias (X W dX dW G : matr
   let b_at u n := b n + u * db n in
   let L u := sum (range S) (fun s => sum (range O) (fun n =>
                G s n * affine I (W_at u) (if_present has_bias (b_at u)) (X_at u) s n)) in
-  exists xi, - h < xi < h /\ (L h - L (- h)) / (2 * h) =
+  exists xi, - h < xi < h /\ central_quotient L h =
     sum (range S) (fun s => sum (range I) (fun m => affine_gradient_x O (W_at xi) G s m * dX s m))
     + sum (range I) (fun m => sum (range O) (fun n => affine_gradient_weight S (X_at xi) G m n * dW m n))
     + if has_bias then sum (range O) (fun n => affine_gradient_bias S G n * db n) else 0.
 Proof.
-  intros Hh X_at W_at b_at L; apply (central_quotient L (fun u => _)); [exact Hh|]; intros u _.
+  intros Hh X_at W_at b_at L; apply (central_quotient_is_a_derivative L (fun u => _)); [exact Hh|]; intros u _.
   apply (affine_gradient_is_its_transpose S I O has_bias (fun s m u => X_at u s m) (fun m n u => W_at u m n)
            (fun n u => b_at u n)); intros; apply line_derivative.
 Qed.

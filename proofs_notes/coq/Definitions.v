@@ -21,6 +21,34 @@ Open Scope R_scope.
 Definition row := nat -> R.
 Definition matrix := nat -> row.
 
+(** * 01 Scalars: dual numbers *)
+
+Definition positive_part (x : R) : R := Rmax x 0.                                                         (* NUM.D4 *)
+Definition absolute (x : R) : R := Rabs x.                                                                (* NUM.D5 *)
+Definition where_positive (x y : R) : R := if Rlt_dec 0 x then y else 0.                                  (* NUM.D7 *)
+
+(** an operation does to values what it does, and to tangents what its derivative does *)                 (* NUM.D8 *)
+Record dual := Dual { value : R; tangent : R }.
+Definition dual_lift (x : R) : dual := Dual x 0.
+Definition dual_add (a b : dual) : dual := Dual (value a + value b) (tangent a + tangent b).
+Definition dual_sub (a b : dual) : dual := Dual (value a - value b) (tangent a - tangent b).
+Definition dual_neg (a : dual) : dual := Dual (- value a) (- tangent a).
+Definition dual_mul (a b : dual) : dual := Dual (value a * value b) (tangent a * value b + value a * tangent b).
+Definition dual_div (a b : dual) : dual :=
+  let quotient := value a / value b in Dual quotient ((tangent a - quotient * tangent b) / value b).
+Definition dual_exp (a : dual) : dual := let y := exp (value a) in Dual y (y * tangent a).
+Definition dual_log (a : dual) : dual := Dual (ln (value a)) (tangent a / value a).
+Definition dual_tanh (a : dual) : dual := let y := tanh (value a) in Dual y ((1 - y * y) * tangent a).
+Definition dual_sqrt (a : dual) : dual := let y := sqrt (value a) in Dual y (tangent a / (y + y)).
+Definition dual_sin (a : dual) : dual := Dual (sin (value a)) (cos (value a) * tangent a).
+Definition dual_cos (a : dual) : dual := Dual (cos (value a)) (- (sin (value a) * tangent a)).
+Definition dual_positive_part (a : dual) : dual :=
+  Dual (positive_part (value a)) (where_positive (value a) (tangent a)).
+Definition dual_absolute (a : dual) : dual :=
+  Dual (absolute (value a)) (where_positive (value a) (tangent a) - where_positive (- value a) (tangent a)).
+Definition dual_where_positive (a b : dual) : dual :=
+  Dual (where_positive (value a) (value b)) (where_positive (value a) (tangent b)).
+
 (** * 02 Shapes: sums *)
 
 (** 0, 1, ..., n-1 *)
@@ -34,6 +62,8 @@ Fixpoint sum {A : Type} (l : list A) (f : A -> R) : R :=
   end.
 
 Definition dot (d : nat) (q k : row) : R := sum (range d) (fun c => q c * k c).                           (* SHP.D4 *)
+(** along an axis of extent n, what index x of the full extent reads *)
+Definition broadcast (n x : nat) : nat := if (n =? 1)%nat then 0%nat else x.                              (* SHP.D8 *)
 
 (** * 03 Masks: a visible set says of each key whether it is seen *)
 
@@ -440,7 +470,7 @@ Definition rms_norm (n : nat) (gamma : option row) (epsilon : R) (x : row) : row
 
 (** * 12 The decoder block *)
 
-Definition relu (x : R) : R := Rmax x 0.                                                                  (* DEC.D2 *)
+Definition relu (x : R) : R := positive_part x.                                                           (* DEC.D2 *)
 
 (** a and b, binary64 numbers as fractions *)
 Definition gelu_slope : R := 7186705221432913 / 9007199254740992.
@@ -567,6 +597,74 @@ Definition head_gradient (h : head) (f : lse_form) (n d_v : nat) (x : operands) 
     (fun i j => row_bias_gradient h f d_v x i (g i) (gL i) j)
     (option_map (fun _ => sum (range n) (fun i => row_sink_gradient h f d_v x i (g i) (gL i))) (sink x)).
 
+(** entry e of something of which place p, one of n, reads entry [read p], receives the sum of what arrives there *)
+Definition add_broadcast (n : nat) (read : nat -> nat) (G : row) (e : nat) : R :=                         (* GRD.D11 *)
+  sum (filter (fun p => (read p =? e)%nat) (range n)) G.
+
+(** A call: what the definition of attention is given besides numbers. The bias has the shape it was given in, each axis
+    1 or full. *)
+Record call := Call {
+  batch : nat;  q_heads : nat;  k_heads : nat;  v_heads : nat;
+  q_rows : nat;  k_rows : nat;  qk_width : nat;  v_width : nat;
+  bias_batch : nat;  bias_heads : nat;  bias_rows : nat;  bias_keys : nat;
+  head_order : head_map;
+  head_at : nat -> nat -> head;          (* of batch entry b and query head h *)
+  slopes_bias : nat -> nat -> matrix;    (* what slopes add to the bias of b and h *)
+  lse_told : lse_form
+}.
+(** its numbers, and likewise its gradient and a direction *)
+Record tensors := Tensors {
+  q_tensor : nat -> nat -> matrix;  k_tensor : nat -> nat -> matrix;  v_tensor : nat -> nat -> matrix;
+  bias_tensor : nat -> nat -> matrix;
+  sinks : nat -> option R                (* of query head h *)
+}.
+Definition broadcast_bias (C : call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
+  t (broadcast (bias_batch C) b) (broadcast (bias_heads C) h) (broadcast (bias_rows C) i) (broadcast (bias_keys C) j).
+Definition key_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (k_heads C) h.
+Definition value_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (v_heads C) h.
+(** what query head h of batch entry b is given; S is the bias of the slopes *)
+Definition operands_at (C : call) (S : nat -> nat -> matrix) (x : tensors) (b h : nat) : operands :=
+  Operands (q_tensor x b h) (k_tensor x b (key_head_of C h)) (v_tensor x b (value_head_of C h))
+           (fun i j => broadcast_bias C (bias_tensor x) b h i j + S b h i j) (sinks x h).
+
+(** g b h i c and gL b h i are the cotangents of outputs and log-sum-exps *)                              (* GRD.D12 *)
+Definition call_gradient (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : tensors :=
+  let G b h := head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                             (operands_at C (slopes_bias C) x b h) (g b h) (gL b h) in
+  Tensors
+    (fun b h => queries (G b h))
+    (fun b n j c => add_broadcast (q_heads C) (key_head_of C) (fun h => keys (G b h) j c) n)
+    (fun b n j c => add_broadcast (q_heads C) (value_head_of C) (fun h => values (G b h) j c) n)
+    (fun b' h' i' j' =>
+       add_broadcast (batch C) (broadcast (bias_batch C)) (fun b =>
+       add_broadcast (q_heads C) (broadcast (bias_heads C)) (fun h =>
+       add_broadcast (q_rows C) (broadcast (bias_rows C)) (fun i =>
+       add_broadcast (k_rows C) (broadcast (bias_keys C)) (fun j => biases (G b h) i j) j') i') h') b')
+    (fun h => option_map (fun _ => sum (range (batch C)) (fun b => or_zero (sink (G b h)))) (sinks x h)).
+
+(** outputs and log-sum-exps of a call, each times its cotangent *)
+Definition call_loss (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : R :=
+  sum (range (batch C)) (fun b => sum (range (q_heads C)) (fun h =>
+    head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C) (operands_at C (slopes_bias C) x b h) (g b h) (gL b h))).
+Definition call_inner (C : call) (x y : tensors) : R :=
+  let over (b h s w : nat) (X Y : nat -> nat -> matrix) :=
+    sum (range b) (fun b => sum (range h) (fun h => sum (range s) (fun s => dot w (X b h s) (Y b h s)))) in
+  over (batch C) (q_heads C) (q_rows C) (qk_width C) (q_tensor x) (q_tensor y) +
+  over (batch C) (k_heads C) (k_rows C) (qk_width C) (k_tensor x) (k_tensor y) +
+  over (batch C) (v_heads C) (k_rows C) (v_width C) (v_tensor x) (v_tensor y) +
+  over (bias_batch C) (bias_heads C) (bias_rows C) (bias_keys C) (bias_tensor x) (bias_tensor y) +
+  sum (range (q_heads C)) (fun h => or_zero (sinks x h) * or_zero (sinks y h)).
+
+(** the same for every head *)
+Definition mean_weights_gradient (H : nat) (g : row) : row := fun j => g j / INR H.                       (* GRD.D16 *)
+
+(** G is the gradient of the bias of a head of n queries and m keys, U the bias of slope 1 *)
+Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i => dot m (G i) (U i)).   (* GRD.D21 *)
+
+(** one logit l, from the log-sum-exp L of its row, the cotangent g of its weight, and D: no weight is kept *)
+Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
+Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)
+
 (** ** Affine maps, norms, rotations, activations: g is the cotangent of the result *)
 
 (** of X: S rows with I columns; W: I rows with O columns; b: O numbers *)                                (* GRD.D13 *)
@@ -601,7 +699,7 @@ Definition normed_rows_gradient_beta (S : nat) (G : matrix) : row := fun c =>
 Definition rotary_gradient (m : pairing) (pairs : nat) (cosines sines g : row) : row :=                   (* GRD.D20 *)
   rotary m pairs cosines (fun n => - sines n) g.
 
-Definition relu_gradient (x g : R) : R := if Rlt_dec 0 x then g else 0.                                   (* DEC.D18 *)
+Definition relu_gradient (x g : R) : R := where_positive x g.                                             (* DEC.D18 *)
 Definition gelu_gradient (x g : R) : R :=                                                                 (* DEC.D19 *)
   let tau := tanh (gelu_slope * (x + gelu_cubic * x ^ 3)) in
   / 2 * g * (1 + tau + x * (1 - tau ^ 2) * gelu_slope * (1 + 3 * gelu_cubic * x ^ 2)).

@@ -1,5 +1,5 @@
 (** The gradient of a rotation: it turns back. *)
-From Attest Require Export CentralQuotient Rotations.
+From Attest Require Export AffineGradient Rotations.
 
 Section Rotary_gradient.
   Variables (m : pairing) (pairs d : nat) (cosines sines : row).
@@ -37,9 +37,9 @@ Section Rotary_gradient.
 
   Theorem rotary_gradient_is_the_central_quotient (x y g : row) h : 0 < h ->
     let L u := dot d g (rotary m pairs cosines sines (fun c => x c + u * y c)) in
-    (L h - L (- h)) / (2 * h) = dot d (rotary_gradient m pairs cosines sines g) y.
+    central_quotient L h = dot d (rotary_gradient m pairs cosines sines g) y.
   Proof.
-    intros Hh L; destruct (central_quotient L (fun _ => dot d (rotary_gradient m pairs cosines sines g) y) h Hh)
+    intros Hh L; destruct (central_quotient_is_a_derivative L (fun _ => dot d (rotary_gradient m pairs cosines sines g) y) h Hh)
       as [xi [_ E]]; [|exact E].
     intros u _; apply (rotary_gradient_is_its_transpose (fun c u => x c + u * y c)); intros; apply line_derivative.
   Qed.

@@ -83,19 +83,26 @@ Section Affine.
   Qed.
 End Affine.
 
-(** GRD.P11: the quotient of differences along a line *)
-Theorem affine_gradient_is_a_central_quotient S I O has_bias (X W dX dW G : matrix) (b db : row) h : 0 < h ->
-  let X_at u s m := X s m + u * dX s m in
-  let W_at u m n := W m n + u * dW m n in
-  let b_at u n := b n + u * db n in
-  let L u := sum (range S) (fun s => sum (range O) (fun n =>
-               G s n * affine I (W_at u) (if_present has_bias (b_at u)) (X_at u) s n)) in
-  exists xi, - h < xi < h /\ central_quotient L h =
-    sum (range S) (fun s => sum (range I) (fun m => affine_gradient_x O (W_at xi) G s m * dX s m))
-    + sum (range I) (fun m => sum (range O) (fun n => affine_gradient_weight S (X_at xi) G m n * dW m n))
+(** GRD.P11: the quotient of differences along a line is the gradient itself, whatever the step: there is no error *)
+Theorem affine_gradient_is_the_central_quotient S I O has_bias (X W dX dW G : matrix) (b db : row) h : 0 < h ->
+  let L u := sum (range S) (fun s => sum (range O) (fun n => G s n *
+    affine I (fun m n => W m n + u * dW m n) (if_present has_bias (fun n => b n + u * db n))
+             (fun s m => X s m + u * dX s m) s n)) in
+  central_quotient L h
+  = sum (range S) (fun s => sum (range I) (fun m => affine_gradient_x O W G s m * dX s m))
+    + sum (range I) (fun m => sum (range O) (fun n => affine_gradient_weight S X G m n * dW m n))
     + if has_bias then sum (range O) (fun n => affine_gradient_bias S G n * db n) else 0.
 Proof.
-  intros Hh X_at W_at b_at L; apply (central_quotient_is_a_derivative L (fun u => _)); [exact Hh|]; intros u _.
-  apply (affine_gradient_is_its_transpose S I O has_bias (fun s m u => X_at u s m) (fun m n u => W_at u m n)
-           (fun n u => b_at u n)); intros; apply line_derivative.
+  intros Hh L.
+  pose proof (affine_gradient_transposes_the_tangent S I O has_bias (fun s m _ => X s m) (fun m n _ => W m n)
+                dX dW db 0 G) as T; etransitivity; [|exact T]; clear T.
+  unfold central_quotient, L; rewrite <- sum_minus; unfold Rdiv; rewrite <- sum_scal_r.
+  apply sum_ext; intros s _; rewrite <- sum_minus, <- sum_scal_r; apply sum_ext; intros n _.
+  unfold affine, dot, if_present.
+  set (p := sum (range I) (fun m => dX s m * W m n + X s m * dW m n)).
+  assert (E : sum (range I) (fun m => (X s m + h * dX s m) * (W m n + h * dW m n))
+              - sum (range I) (fun m => (X s m + - h * dX s m) * (W m n + - h * dW m n)) = 2 * h * p)
+    by (unfold p; rewrite <- sum_minus, <- sum_scal; apply sum_ext; intros; ring).
+  destruct has_bias; (apply Rmult_eq_reg_r with (2 * h); [|lra]); rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra;
+    rewrite <- Rmult_minus_distr_l, Rmult_assoc; f_equal; lra.
 Qed.

@@ -1,5 +1,5 @@
 (** Relu and gelu: what they do to a number and to its mirror image, and their gradients. *)
-From Attest Require Export Derivatives.
+From Attest Require Export Duals.
 From Interval Require Import Tactic.
 
 (** the constants of gelu are the binary64 numbers nearest these decimals: they differ by less than half a step *)
@@ -30,25 +30,41 @@ Qed.
 
 (** * Gradients *)
 
-(** where x is not 0, the gradient of relu is its derivative *)
+(** relu and gelu in the operations of a scalar, so that they can be read in dual numbers *)
+Definition relu_text : computation := Apply PositivePart (Given 0).
+Definition gelu_text : computation :=
+  let x := Given 0 in
+  let cube := Apply2 Times (Apply2 Times (Apply2 Times (Number gelu_cubic) x) x) x in
+  let bent := Apply2 Plus x cube in
+  Apply2 Over (Apply2 Times x (Apply2 Plus (Number 1) (Apply Tanh (Apply2 Times (Number gelu_slope) bent)))) (Number 2).
+
+Lemma activations_read_in_reals x :
+  read_in_reals (fun _ => x) relu_text = relu x /\ read_in_reals (fun _ => x) gelu_text = gelu x.
+Proof.
+  split; [reflexivity|]; simpl; unfold gelu.
+  replace (x + gelu_cubic * x * x * x) with (x + gelu_cubic * x ^ 3) by ring; field.
+Qed.
+
+(** DEC.P8: the gradients are the tangents, for every x *)
+Theorem relu_gradient_is_its_tangent x g : tangent (read_in_duals (fun _ => Dual x g) relu_text) = relu_gradient x g.
+Proof. reflexivity. Qed.
+
+Theorem gelu_gradient_is_its_tangent x g : tangent (read_in_duals (fun _ => Dual x g) gelu_text) = gelu_gradient x g.
+Proof.
+  simpl; unfold gelu_gradient.
+  replace (x + gelu_cubic * x * x * x) with (x + gelu_cubic * x ^ 3) by ring; field.
+Qed.
+
+(** at 0, where relu has no derivative, it is 0; elsewhere it is the derivative *)
+Theorem relu_gradient_at_zero_is_zero g : relu_gradient 0 g = 0.
+Proof. apply where_positive_neg; lra. Qed.
+
 Theorem relu_gradient_is_its_derivative (x : R -> R) (dx t g : R) : x t <> 0 -> is_derive x t dx ->
   is_derive (fun u => g * relu (x u)) t (relu_gradient (x t) g * dx).
 Proof.
-  intros Hx D.
-  assert (C : continuous x t) by (apply (ex_derive_continuous x t); exists dx; exact D).
-  destruct (Rtotal_order (x t) 0) as [H|[H|H]]; [|contradiction|].
-  - unfold relu_gradient, where_positive; destruct (Rlt_dec 0 (x t)); [lra|].
-    apply (is_derive_ext_loc (fun _ => 0)).
-    + apply (filter_imp (fun u => x u < 0)).
-      * intros u Hu; unfold relu, positive_part; rewrite Rmax_right by lra; exact (eq_sym (Rmult_0_r g)).
-      * apply (C (fun y => y < 0)), (open_lt 0), H.
-    + apply (derive_as _ _ _ _ (derive_const 0 t)); ring.
-  - unfold relu_gradient, where_positive; destruct (Rlt_dec 0 (x t)); [|lra].
-    apply (is_derive_ext_loc (fun u => g * x u)).
-    + apply (filter_imp (fun u => 0 < x u)).
-      * intros u Hu; unfold relu, positive_part; rewrite Rmax_left by lra; reflexivity.
-      * apply (C (fun y => 0 < y)), (open_gt 0), H.
-    + apply derive_scal, D.
+  intros Hx D; apply (derive_as _ _ (g * where_positive (x t) dx)).
+  - apply derive_scal, (tangent_of_an_operation_is_its_derivative PositivePart x t dx D Hx).
+  - unfold relu_gradient, where_positive; destruct (Rlt_dec 0 (x t)); ring.
 Qed.
 
 Theorem gelu_gradient_is_its_derivative (x : R -> R) (dx t g : R) : is_derive x t dx ->

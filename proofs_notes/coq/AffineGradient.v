@@ -1,13 +1,6 @@
 (** The gradient of an affine map: of the rows, the weight and the bias together. *)
 From Attest Require Export FiniteDifferences.
 
-(** a number that moves from a with velocity b *)
-Lemma line_derivative (a b u : R) : is_derive (fun u => a + u * b) u b.
-Proof.
-  apply (derive_as _ _ (0 + 1 * b)); [|ring].
-  apply (derive_plus (fun _ => a)); [apply derive_const|apply (derive_scal_r (fun u => u)), (is_derive_id u)].
-Qed.
-
 (** * What may be absent *)
 
 (** a parameter that is there, or is not *)

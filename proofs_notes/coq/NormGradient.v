@@ -200,40 +200,6 @@ Section Layer_norm.
   Qed.
 End Layer_norm.
 
-(** * Along a line *)
-
-(** GRD.P12: the quotients of differences, where the norm exists all along the line *)
-Theorem rms_norm_gradient_is_a_central_quotient n has_gamma epsilon (x dx gamma dgamma g : row) h : 0 < h ->
-  let x_at u c := x c + u * dx c in
-  let gamma_at u := if_present has_gamma (fun c => gamma c + u * dgamma c) in
-  (forall u, - h <= u <= h -> 0 < mean_square n (x_at u) + epsilon) ->
-  let L u := dot n g (rms_norm n (gamma_at u) epsilon (x_at u)) in
-  exists xi, - h < xi < h /\ central_quotient L h =
-    dot n (rms_norm_gradient_x n (gamma_at xi) epsilon (x_at xi) g) dx
-    + if has_gamma then dot n (rms_norm_gradient_gamma n epsilon (x_at xi) g) dgamma else 0.
-Proof.
-  intros Hh x_at gamma_at Hpos L; apply (central_quotient_is_a_derivative L (fun u => _)); [exact Hh|]; intros u Hu.
-  apply (rms_norm_gradient_is_its_transpose n has_gamma epsilon (fun c u => x_at u c)
-           (fun c u => gamma c + u * dgamma c)); try (intros; apply line_derivative); apply Hpos, Hu.
-Qed.
-
-Theorem layer_norm_gradient_is_a_central_quotient n has_gamma has_beta epsilon
-    (x dx gamma dgamma beta dbeta g : row) h : 0 < h ->
-  let x_at u c := x c + u * dx c in
-  let gamma_at u := if_present has_gamma (fun c => gamma c + u * dgamma c) in
-  let beta_at u := if_present has_beta (fun c => beta c + u * dbeta c) in
-  (forall u, - h <= u <= h -> 0 < variance n (x_at u) + epsilon) ->
-  let L u := dot n g (layer_norm n (gamma_at u) (beta_at u) epsilon (x_at u)) in
-  exists xi, - h < xi < h /\ central_quotient L h =
-    dot n (layer_norm_gradient_x n (gamma_at xi) epsilon (x_at xi) g) dx
-    + (if has_gamma then dot n (layer_norm_gradient_gamma n epsilon (x_at xi) g) dgamma else 0)
-    + if has_beta then dot n (layer_norm_gradient_beta g) dbeta else 0.
-Proof.
-  intros Hh x_at gamma_at beta_at Hpos L; apply (central_quotient_is_a_derivative L (fun u => _)); [exact Hh|]; intros u Hu.
-  apply (layer_norm_gradient_is_its_transpose n has_gamma has_beta epsilon (fun c u => gamma c + u * dgamma c)
-           (fun c u => beta c + u * dbeta c) dgamma dbeta u); try (intros; apply line_derivative); apply Hpos, Hu.
-Qed.
-
 (** * Example *)
 
 (** the row (1, 7) has r = 5; the gradient is orthogonal to the row *)

@@ -1,5 +1,5 @@
 (** The gradient of a rotation: it turns back. *)
-From Attest Require Export AffineGradient Rotations.
+From Attest Require Export Duals Rotations.
 
 Section Rotary_gradient.
   Variables (m : pairing) (pairs d : nat) (cosines sines : row).
@@ -41,7 +41,7 @@ Section Rotary_gradient.
   Proof.
     intros Hh L; destruct (central_quotient_is_a_derivative L (fun _ => dot d (rotary_gradient m pairs cosines sines g) y) h Hh)
       as [xi [_ E]]; [|exact E].
-    intros u _; apply (rotary_gradient_is_its_transpose (fun c u => x c + u * y c)); intros; apply line_derivative.
+    intros u _; apply (rotary_gradient_is_its_transpose (fun c u => x c + u * y c)); intros; apply line_derive.
   Qed.
 End Rotary_gradient.
 

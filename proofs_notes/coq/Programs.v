@@ -55,7 +55,8 @@ Definition additive_softmax (minus_infinity : T) (n : nat) (A : visible_set) (s 
 
 (** a block in this arithmetic: what is summed up, or the empty block *)
 Record block_of_numbers := BlockOfNumbers { shift_number : option T; sum_number : T; weighted_numbers : list T }.
-Definition empty_numbers (width : nat) : block_of_numbers := BlockOfNumbers None (zero F) (repeat (zero F) width). (* ONL.D1 *)
+Definition empty_numbers (width : nat) : block_of_numbers :=                                              (* ONL.D1 *)
+  BlockOfNumbers None (zero F) (repeat (zero F) width).
 Definition merge_steps (a b : block_of_numbers) : block_of_numbers :=                                     (* ONL.D3 *)
   match shift_number a, shift_number b with
   | None, _ => b
@@ -79,6 +80,37 @@ Proof.
   revert g; induction y as [|x y IH]; intros [|k g] H; simpl; try reflexivity.
   destruct (Nat.eqb_spec j k); [subst; exfalso; apply H; left; reflexivity|].
   apply IH; intros I; apply H; right; exact I.
+Qed.
+
+Lemma scatter_map (h : nat -> T) g j : scatter (map h g) g j = if in_dec Nat.eq_dec j g then h j else zero F.
+Proof.
+  induction g as [|k g IH]; [reflexivity|]; simpl map; simpl scatter; destruct (Nat.eqb_spec j k) as [->|N].
+  - destruct (in_dec Nat.eq_dec k (k :: g)) as [_|H]; [reflexivity|destruct H; left; reflexivity].
+  - rewrite IH; destruct (in_dec Nat.eq_dec j g) as [I|I], (in_dec Nat.eq_dec j (k :: g)) as [I'|I']; try reflexivity.
+    + destruct I'; right; exact I.
+    + destruct I' as [I'|I']; [congruence|tauto].
+Qed.
+
+(** the steps of a row of scores that has some, as one formula *)
+Lemma softmax_steps_map (x : nat -> T) keys :
+  let c := shift_of F (map x keys) in
+  let e := fun j => exponent F (sub F (x j) c) in
+  softmax_steps (map x keys) = map (fun j => div F (e j) (sum_over (map e keys))) keys.
+Proof.
+  cbv zeta; destruct keys as [|k keys]; [reflexivity|]; set (l := k :: keys).
+  change (softmax_steps (map x l)) with
+    (let e := exponentials (shift_of F (map x l)) (map x l) in map (fun x => div F x (sum_over e)) e).
+  cbv zeta; unfold exponentials; rewrite !map_map; reflexivity.
+Qed.
+
+Lemma lse_steps_map (x : nat -> T) keys : keys <> [] ->
+  let c := shift_of F (map x keys) in
+  lse_steps (map x keys) = Some (add F c (logarithm F (sum_over (map (fun j => exponent F (sub F (x j) c)) keys)))).
+Proof.
+  destruct keys as [|k keys]; [congruence|]; intros _; set (l := k :: keys); cbv zeta.
+  change (lse_steps (map x l)) with
+    (let c := shift_of F (map x l) in Some (add F c (logarithm F (sum_over (exponentials c (map x l)))))).
+  cbv zeta; unfold exponentials; rewrite map_map; reflexivity.
 Qed.
 
 (** SMX.P2: hidden scores may be any numbers: weights, log-sum-exp and weights with a sink stay; and hidden weights are
@@ -150,33 +182,16 @@ Proof.
   destruct l as [|a l]; [reflexivity|]; apply G.
 Qed.
 
-Lemma softmax_steps_some s : s <> [] ->
-  softmax_steps F s = let e := exponentials F (shift_of F s) s in map (fun x => x / sum_over F e) e.
-Proof. destruct s; [congruence|reflexivity]. Qed.
-
-Lemma lse_steps_some s : s <> [] ->
-  lse_steps F s = Some (shift_of F s + ln (sum_over F (exponentials F (shift_of F s) s))).
-Proof. destruct s; [congruence|reflexivity]. Qed.
-
 Lemma softmax_steps_reals keys s : softmax_steps F (gather s keys) = map (softmax keys s) keys.
 Proof.
-  destruct keys as [|a l]; [reflexivity|]; rewrite softmax_steps_some by discriminate.
-  set (keys := a :: l); set (c := shift_of F (gather s keys)); unfold exponentials, gather.
-  cbv zeta; rewrite !map_map, sum_over_reals; apply map_ext; intros j.
-  exact (weights_are_independent_of_the_shift c keys s j).
-Qed.
-
-Lemma scatter_map h g j : NoDup g -> scatter F (map h g) g j = if in_dec Nat.eq_dec j g then h j else 0.
-Proof.
-  induction 1 as [|k g Hk Hg IH]; [reflexivity|]; simpl; destruct (Nat.eqb_spec j k) as [->|N].
-  - destruct (Nat.eq_dec k k); [reflexivity|congruence].
-  - rewrite IH; destruct (Nat.eq_dec k j); [congruence|]; destruct (in_dec Nat.eq_dec j g); reflexivity.
+  unfold gather; rewrite softmax_steps_map, sum_over_reals; apply map_ext; intros j.
+  exact (weights_are_independent_of_the_shift (shift (map s keys)) keys s j).
 Qed.
 
 (** SMX.D3: the steps give the definition *)
 Theorem steps_compute_masked_softmax n A s j : masked_softmax_steps F n A s j = masked_softmax n A s j.
 Proof.
-  unfold masked_softmax_steps; rewrite softmax_steps_reals, scatter_map by apply NoDup_gathered.
+  unfold masked_softmax_steps; rewrite softmax_steps_reals, scatter_map.
   destruct (in_dec Nat.eq_dec j (gathered n A)) as [I|I];
     [rewrite masked_softmax_visible|rewrite masked_softmax_hidden]; auto.
 Qed.
@@ -184,10 +199,9 @@ Qed.
 (** SMX.D4: so do those of the log-sum-exp; of a row of no keys it is absent *)
 Theorem steps_compute_the_lse keys s : lse_steps F (gather s keys) = reported_lse keys None s.
 Proof.
-  destruct keys as [|a l]; [reflexivity|]; rewrite lse_steps_some by discriminate.
-  set (keys := a :: l); set (c := shift_of F (gather s keys)); unfold exponentials, gather.
-  rewrite map_map, sum_over_reals, reported_lse_some, lse_no_sink by (left; discriminate); f_equal.
-  apply (lse_is_independent_of_the_shift c keys s); discriminate.
+  destruct keys as [|k l]; [reflexivity|]; unfold gather; rewrite lse_steps_map, sum_over_reals by discriminate.
+  rewrite reported_lse_some, lse_no_sink by (left; discriminate); f_equal.
+  apply (lse_is_independent_of_the_shift (shift (map s (k :: l)))); discriminate.
 Qed.
 
 (** SMX.D5: and those of a sink, which joins the row as one more score *)

@@ -1,119 +1,41 @@
-(** Masking by adding minus infinity, in extended arithmetic with rounding.
+(** Masking by adding minus infinity, in extended arithmetic with any rounding: SMX.P8. *)
+From Attest Require Export Extended.
 
-    The numbers are the real ones, two infinities and NaN, with one zero. Each operation is rounded by any function that
-    a rounding can be: monotone, constant on what it has rounded, exact at 0. Rounding to nearest is one; the identity,
-    which gives the exact extended reals, is another. The exponential is any function E into rounded numbers that are
-    not negative, with E 0 = 1: no library's accuracy is assumed. Operations on finite numbers do not overflow. *)
-From Attest Require Export Programs.
-From Flocq Require Import Core.
-
-Record rounding (rnd E : R -> R) : Prop := Rounding {
-  rounding_monotone : forall x y, x <= y -> rnd x <= rnd y;
-  rounding_idempotent : forall x, rnd (rnd x) = rnd x;
-  rounding_zero : rnd 0 = 0;
-  exponential_rounded : forall x, rnd (E x) = E x;
-  exponential_nonneg : forall x, 0 <= E x;
-  exponential_zero : E 0 = 1
-}.
-
-(** ** Extended arithmetic (chapter 00) *)
-
-Definition infinity_with_the_sign_of (x : R) : extended :=
-  if Rlt_dec 0 x then PlusInfinity else if Rlt_dec x 0 then MinusInfinity else NaN.
-
-Definition extended_opp (x : extended) : extended :=
-  match x with
-  | Finite a => Finite (- a)
-  | MinusInfinity => PlusInfinity
-  | PlusInfinity => MinusInfinity
-  | NaN => NaN
-  end.
-Definition extended_add (rnd : R -> R) (x y : extended) : extended :=
-  match x, y with
-  | NaN, _ | _, NaN => NaN
-  | PlusInfinity, MinusInfinity | MinusInfinity, PlusInfinity => NaN
-  | PlusInfinity, _ | _, PlusInfinity => PlusInfinity
-  | MinusInfinity, _ | _, MinusInfinity => MinusInfinity
-  | Finite a, Finite b => Finite (rnd (a + b))
-  end.
-Definition extended_mul (rnd : R -> R) (x y : extended) : extended :=
-  match x, y with
-  | NaN, _ | _, NaN => NaN
-  | Finite a, Finite b => Finite (rnd (a * b))
-  | Finite a, PlusInfinity | PlusInfinity, Finite a => infinity_with_the_sign_of a
-  | Finite a, MinusInfinity | MinusInfinity, Finite a => infinity_with_the_sign_of (- a)
-  | PlusInfinity, PlusInfinity | MinusInfinity, MinusInfinity => PlusInfinity
-  | _, _ => MinusInfinity
-  end.
-(** a quotient by the one zero has the sign of the dividend *)
-Definition extended_div (rnd : R -> R) (x y : extended) : extended :=
-  match x, y with
-  | NaN, _ | _, NaN => NaN
-  | Finite a, Finite b => if Req_EM_T b 0 then infinity_with_the_sign_of a else Finite (rnd (a / b))
-  | Finite _, _ => Finite 0
-  | PlusInfinity, Finite b => if Rlt_dec b 0 then MinusInfinity else PlusInfinity
-  | MinusInfinity, Finite b => if Rlt_dec b 0 then PlusInfinity else MinusInfinity
-  | _, _ => NaN
-  end.
-Definition extended_exp (E : R -> R) (x : extended) : extended :=
-  match x with
-  | Finite a => Finite (E a)
-  | MinusInfinity => Finite 0
-  | PlusInfinity => PlusInfinity
-  | NaN => NaN
-  end.
-Definition extended_ln (rnd : R -> R) (x : extended) : extended :=
-  match x with
-  | Finite a => if Rlt_dec 0 a then Finite (rnd (ln a)) else if Req_EM_T a 0 then MinusInfinity else NaN
-  | PlusInfinity => PlusInfinity
-  | _ => NaN
-  end.
-Definition extended_max (x y : extended) : extended :=
-  match x, y with
-  | NaN, _ | _, NaN => NaN
-  | PlusInfinity, _ | _, PlusInfinity => PlusInfinity
-  | MinusInfinity, z | z, MinusInfinity => z
-  | Finite a, Finite b => Finite (Rmax a b)
-  end.
-Lemma extended_max_below x : extended_max MinusInfinity x = x.
-Proof. destruct x; reflexivity. Qed.
-Definition maximum (l : list extended) : extended := fold_right extended_max MinusInfinity l.             (* NUM.D3 *)
-
-Definition extended_arithmetic (rnd E : R -> R) : arithmetic extended :=
-  Arithmetic extended (Finite 0) (extended_add rnd) (fun x y => extended_add rnd x (extended_opp y))
-             (extended_mul rnd) (extended_div rnd) (extended_exp E) (extended_ln rnd) maximum.
-
-(** the maximum of finite numbers is one of them *)
+(** the maximum of finite numbers is the greatest of them *)
 Lemma maximum_finite (s : row) l : l <> [] ->
-  exists k, In k l /\ maximum (map (fun j => Finite (s j)) l) = Finite (s k).
+  exists k, In k l /\ (forall j, In j l -> s j <= s k) /\ maximum (map (fun j => Finite (s j)) l) = Finite (s k).
 Proof.
   induction l as [|a [|b l] IH]; [congruence| |]; intros _.
-  - exists a; simpl; auto.
-  - destruct IH as [k [Hk E]]; [discriminate|].
+  - exists a; simpl; repeat split; [auto|intros j [->|[]]; lra].
+  - destruct IH as [k [Hk [G E]]]; [discriminate|].
     change (maximum (map (fun j => Finite (s j)) (a :: b :: l))) with
-      (extended_max (Finite (s a)) (maximum (map (fun j => Finite (s j)) (b :: l)))); rewrite E; simpl.
-    destruct (Rle_dec (s a) (s k)); [exists k; rewrite Rmax_right by assumption; simpl in *; tauto|].
-    exists a; rewrite Rmax_left by lra; simpl; auto.
+      (extended_max (Finite (s a)) (maximum (map (fun j => Finite (s j)) (b :: l)))); rewrite E; simpl extended_max.
+    destruct (Rle_dec (s a) (s k)) as [L|L]; [exists k; rewrite Rmax_right by lra|exists a; rewrite Rmax_left by lra].
+    + repeat split; [right; exact Hk|intros j [->|Hj]; [exact L|apply G, Hj]].
+    + repeat split; [left; reflexivity|intros j [->|Hj]; [lra|specialize (G j Hj); lra]].
+Qed.
+
+Lemma nth_map_range {B} n (f : nat -> B) d j : (j < n)%nat -> nth j (map f (range n)) d = f j.
+Proof.
+  intros H; unfold range; rewrite (nth_indep _ d (f 0%nat)) by (rewrite map_length, seq_length; exact H).
+  rewrite map_nth, seq_nth by exact H; reflexivity.
 Qed.
 
 (** ** The two forms, step by step *)
 
 Section Steps.
-Variables (rnd E : R -> R) (n : nat) (A : visible_set) (s : row).
+Variables (rnd E : R -> extended) (n : nat) (A : visible_set) (s : row).
 Hypothesis rounds : rounding rnd E.
-Hypothesis representable : forall j, (j < n)%nat -> rnd (s j) = s j.
+Hypothesis representable : forall j, (j < n)%nat -> rnd (s j) = Finite (s j).
 Let F := extended_arithmetic rnd E.
 Let masked (j : nat) : extended := add F (Finite (s j)) (if A j then zero F else MinusInfinity).
 
 (** the scores: adding 0 does not round, adding minus infinity gives minus infinity *)
-Lemma masked_score j : (j < n)%nat -> masked j = if A j then Finite (s j) else MinusInfinity.
+Lemma map_masked : map masked (range n) = map (fun j => if A j then Finite (s j) else MinusInfinity) (range n).
 Proof.
-  intros H; unfold masked; destruct (A j); simpl; [|reflexivity].
+  apply map_ext_in; intros j Hj; apply in_range in Hj; unfold masked; destruct (A j); simpl; [|reflexivity].
   rewrite Rplus_0_r, representable by assumption; reflexivity.
 Qed.
-
-Lemma map_masked : map masked (range n) = map (fun j => if A j then Finite (s j) else MinusInfinity) (range n).
-Proof. apply map_ext_in; intros j Hj; apply masked_score, in_range, Hj. Qed.
 
 (** the shift: minus infinity is below every number *)
 Lemma maximum_masked l :
@@ -124,64 +46,82 @@ Proof.
   destruct (A a); [reflexivity|]; apply extended_max_below.
 Qed.
 
-(** the total: what the hidden keys add is 0, and adding 0 rounds nothing *)
-Lemma sum_over_from_zero (l : list nat) f : (forall j, In j l -> rnd (f j) = f j) ->
+(** the total: what the hidden keys add is 0, and adding 0 to a result rounds nothing *)
+Definition steady (x : extended) : Prop := extended_add rnd x (Finite 0) = x.
+
+Lemma steady_add x y : steady (extended_add rnd x (Finite y)).
+Proof.
+  unfold steady; destruct x as [a| | |]; try reflexivity; simpl.
+  destruct (rnd (a + y)) as [b| | |] eqn:B; try reflexivity.
+  simpl; rewrite Rplus_0_r; exact (rounding_fixed _ _ rounds _ _ B).
+Qed.
+
+Lemma steady_0 : steady (Finite 0).
+Proof. unfold steady; simpl; rewrite Rplus_0_r; exact (rounding_zero _ _ rounds). Qed.
+
+Lemma fold_masked (l : list nat) f x : steady x ->
+  fold_left (add F) (map (fun j => Finite (if A j then f j else 0)) l) x =
+  fold_left (add F) (map (fun j => Finite (f j)) (filter A l)) x.
+Proof.
+  revert x; induction l as [|a l IH]; intros x H; [reflexivity|].
+  simpl map; simpl filter; destruct (A a); simpl; [apply IH, steady_add|rewrite H; apply IH, H].
+Qed.
+
+Lemma sum_over_from_zero (l : list nat) f : (forall j, In j l -> rnd (f j) = Finite (f j)) ->
   sum_over F (map (fun j => Finite (f j)) l) = fold_left (add F) (map (fun j => Finite (f j)) l) (Finite 0).
 Proof.
   destruct l as [|a l]; intros H; [reflexivity|]; simpl; rewrite Rplus_0_l, H by (left; reflexivity); reflexivity.
 Qed.
 
-Lemma fold_masked (l : list nat) f x : rnd x = x ->
-  fold_left (add F) (map (fun j => Finite (if A j then f j else 0)) l) (Finite x) =
-  fold_left (add F) (map (fun j => Finite (f j)) (filter A l)) (Finite x).
+(** the total is at least each term, and so not 0 *)
+Lemma add_keeps m x y : rnd m = Finite m -> 0 <= y -> at_most (Finite m) x ->
+  at_most (Finite m) (extended_add rnd x (Finite y)).
 Proof.
-  revert x; induction l as [|a l IH]; intros x H; [reflexivity|]; simpl; destruct (A a); simpl.
-  - apply IH, (rounding_idempotent _ _ rounds).
-  - rewrite Rplus_0_r, H; apply IH, H.
+  intros Hm Hy; destruct x as [a| | |]; try (simpl; tauto); intros H.
+  change (at_most (Finite m) (rnd (a + y))); rewrite <- Hm; simpl in H; apply (rounding_monotone _ _ rounds); lra.
 Qed.
 
-Lemma sum_over_masked (l : list nat) f : (forall j, rnd (f j) = f j) ->
-  sum_over F (map (fun j => Finite (if A j then f j else 0)) l) = sum_over F (map (fun j => Finite (f j)) (filter A l)).
+Lemma add_reaches x y : rnd y = Finite y -> at_most (Finite 0) x -> at_most (Finite y) (extended_add rnd x (Finite y)).
 Proof.
-  intros H; rewrite !sum_over_from_zero; [apply fold_masked, (rounding_zero _ _ rounds)|auto|].
-  intros j _; destruct (A j); [apply H|apply (rounding_zero _ _ rounds)].
+  intros Hy; destruct x as [a| | |]; try (simpl; tauto); intros H.
+  change (at_most (Finite y) (rnd (a + y))); rewrite <- Hy; simpl in H; apply (rounding_monotone _ _ rounds); lra.
 Qed.
 
-(** the total is a number, and one of its terms is 1 *)
-Lemma fold_ge (l : list nat) f x : (forall j, 0 <= f j /\ rnd (f j) = f j) -> rnd x = x -> 0 <= x ->
-  exists y, fold_left (add F) (map (fun j => Finite (f j)) l) (Finite x) = Finite y /\ x <= y /\
-            forall j, In j l -> f j <= y.
+Lemma fold_keeps m (l : list nat) f x : rnd m = Finite m -> (forall j, In j l -> 0 <= f j) -> at_most (Finite m) x ->
+  at_most (Finite m) (fold_left (add F) (map (fun j => Finite (f j)) l) x).
 Proof.
-  intros H; revert x; induction l as [|a l IH]; intros x Hx Px; [exists x; simpl; repeat split; [lra|tauto]|].
-  destruct (H a) as [Pa Ra]; pose proof (rounding_monotone _ _ rounds x (x + f a)) as M1.
-  pose proof (rounding_monotone _ _ rounds (f a) (x + f a)) as M2.
-  destruct (IH (rnd (x + f a))) as [y [Y [G K]]]; [apply (rounding_idempotent _ _ rounds)|lra|].
-  exists y; split; [exact Y|]; split; [lra|]; intros j [->|Hj]; [lra|auto].
+  intros Hm; revert x; induction l as [|a l IH]; intros x Hf Hx; [exact Hx|].
+  apply IH; [intros; apply Hf; right; assumption|]; apply add_keeps; auto; apply Hf; left; reflexivity.
 Qed.
 
-Section Nonempty.
-Variable c : R.
-Let term (j : nat) : R := E (rnd (s j + - c)).
-
-Lemma term_good j : 0 <= term j /\ rnd (term j) = term j.
-Proof. split; [apply (exponential_nonneg _ _ rounds)|apply (exponential_rounded _ _ rounds)]. Qed.
-
-Lemma total_is_positive l k : In k l -> s k = c ->
-  exists y, sum_over F (map (fun j => Finite (term j)) l) = Finite y /\ 0 < y.
+Lemma fold_reaches (l : list nat) f k x : In k l -> (forall j, In j l -> 0 <= f j /\ rnd (f j) = Finite (f j)) ->
+  at_most (Finite 0) x -> at_most (Finite (f k)) (fold_left (add F) (map (fun j => Finite (f j)) l) x).
 Proof.
-  intros Hk Ek; rewrite sum_over_from_zero by (intros; apply term_good).
-  destruct (fold_ge l term 0) as [y [Y [_ K]]]; [apply term_good|apply (rounding_zero _ _ rounds)|lra|].
-  exists y; split; [exact Y|]; specialize (K k Hk); unfold term in K.
-  rewrite Ek, Rplus_opp_r, (rounding_zero _ _ rounds), (exponential_zero _ _ rounds) in K; lra.
+  revert x; induction l as [|a l IH]; intros x Hk Hf Hx; [destruct Hk|]; destruct (Hf a (or_introl eq_refl)) as [Pa Ra].
+  assert (Hl : forall j, In j l -> 0 <= f j /\ rnd (f j) = Finite (f j)) by (intros; apply Hf; right; assumption).
+  destruct Hk as [->|Hk].
+  - change (at_most (Finite (f k)) (fold_left (add F) (map (fun j => Finite (f j)) l) (add F x (Finite (f k))))).
+    apply fold_keeps; [exact Ra|intros j Hj; apply Hl, Hj|apply add_reaches; assumption].
+  - apply IH; auto; apply add_keeps; auto; exact (rounding_zero _ _ rounds).
 Qed.
-End Nonempty.
 
-(** both forms divide the same terms by the same total *)
-Lemma nth_map_range {B} (f : nat -> B) d j : (j < n)%nat -> nth j (map f (range n)) d = f j.
+Lemma zero_share T : at_most (Finite 1) T -> extended_div rnd (Finite 0) T = Finite 0.
 Proof.
-  intros H; unfold range; rewrite (nth_indep _ d (f 0%nat)) by (rewrite map_length, seq_length; exact H).
-  rewrite map_nth, seq_nth by exact H; reflexivity.
+  destruct T as [t| | |]; simpl; try tauto; intros H; destruct (Req_EM_T t 0); [lra|].
+  unfold Rdiv; rewrite Rmult_0_l; exact (rounding_zero _ _ rounds).
 Qed.
+
+(** the exponentials below the maximum c are numbers, not negative *)
+Lemma term_is_a_number c j : s j <= c ->
+  exists y, extended_exp E (rnd (s j + - c)) = Finite y /\ 0 <= y /\ rnd y = Finite y.
+Proof.
+  intros H; pose proof (rounding_monotone _ _ rounds (s j + - c) 0 ltac:(lra)) as M.
+  rewrite (rounding_zero _ _ rounds) in M; destruct (rnd (s j + - c)) as [z| | |]; simpl in *; try tauto.
+  - exact (exponential_finite _ _ rounds z M).
+  - exists 0; repeat split; [lra|exact (rounding_zero _ _ rounds)].
+Qed.
+
+Definition number (x : extended) : R := match x with Finite y => y | _ => 0 end.
 
 Lemma additive_is_gathered j : gathered n A <> [] -> (j < n)%nat ->
   nth j (additive_softmax F MinusInfinity n A (fun k => Finite (s k))) (zero F) =
@@ -191,20 +131,31 @@ Proof.
   rewrite map_masked, !softmax_steps_map.
   replace (shift_of F (map (fun j => if A j then Finite (s j) else MinusInfinity) (range n)))
     with (shift_of F (map (fun j => Finite (s j)) (gathered n A))) by (symmetry; apply maximum_masked).
-  destruct (maximum_finite s _ H) as [k [Hk M]]; change (maximum ?l) with (shift_of F l) in M; rewrite M.
-  set (c := s k); set (term := fun j => E (rnd (s j + - c))).
-  rewrite (map_ext (fun j => exponent F (sub F (if A j then Finite (s j) else MinusInfinity) (Finite c)))
-                   (fun j => Finite (if A j then term j else 0))) by (intros i; destruct (A i); reflexivity).
-  rewrite sum_over_masked by (intros; apply (exponential_rounded _ _ rounds)).
-  change (map (fun j => exponent F (sub F (Finite (s j)) (Finite c))) (gathered n A))
-    with (map (fun j => Finite (term j)) (filter A (range n))).
-  destruct (total_is_positive c (gathered n A) k Hk eq_refl) as [T [ET PT]].
-  change (sum_over F (map (fun j => Finite (term j)) (filter A (range n))) = Finite T) in ET; rewrite ET.
+  destruct (maximum_finite s _ H) as [k [Hk [G M]]]; change (maximum ?l) with (shift_of F l) in M; rewrite M.
+  set (c := s k) in *; set (f := fun j => number (extended_exp E (rnd (s j + - c)))).
+  assert (Hf : forall i, In i (gathered n A) ->
+    extended_exp E (rnd (s i + - c)) = Finite (f i) /\ 0 <= f i /\ rnd (f i) = Finite (f i)).
+  { intros i Hi; destruct (term_is_a_number c i (G i Hi)) as [y [Y P]]; unfold f; rewrite Y; auto. }
+  assert (One : f k = 1).
+  { unfold f; fold c; rewrite Rplus_opp_r, (rounding_zero _ _ rounds); simpl.
+    rewrite (exponential_zero _ _ rounds); reflexivity. }
+  rewrite (map_ext_in (fun j => exponent F (sub F (if A j then Finite (s j) else MinusInfinity) (Finite c)))
+                      (fun j => Finite (if A j then f j else 0))).
+  2:{ intros i Hi; destruct (A i) eqn:V; [|reflexivity]; apply in_range in Hi.
+      apply Hf, in_gathered; auto. }
+  rewrite (map_ext_in (fun j => exponent F (sub F (Finite (s j)) (Finite c))) (fun j => Finite (f j)))
+    by (intros i Hi; apply Hf, Hi).
+  rewrite (sum_over_from_zero (range n)) by (intros i Hi; destruct (A i) eqn:V;
+    [apply Hf, in_gathered; split; [apply in_range|]; assumption|exact (rounding_zero _ _ rounds)]).
+  rewrite fold_masked by exact steady_0.
+  rewrite sum_over_from_zero by (intros i Hi; apply Hf, Hi); change (filter A (range n)) with (gathered n A).
+  set (T := fold_left _ _ _).
+  assert (PT : at_most (Finite 1) T).
+  { rewrite <- One; apply fold_reaches; [exact Hk|intros i Hi; apply Hf, Hi|simpl; lra]. }
   rewrite nth_map_range, scatter_map by assumption.
-  destruct (in_dec Nat.eq_dec j (gathered n A)) as [I|I]; rewrite in_gathered in I.
-  - destruct I as [_ ->]; reflexivity.
-  - destruct (A j); [tauto|]; simpl; destruct (Req_EM_T T 0); [lra|].
-    unfold Rdiv; rewrite Rmult_0_l, (rounding_zero _ _ rounds); reflexivity.
+  destruct (in_dec Nat.eq_dec j (gathered n A)) as [I|I].
+  - apply in_gathered in I; destruct I as [_ ->]; reflexivity.
+  - rewrite in_gathered in I; destruct (A j); [tauto|]; apply zero_share, PT.
 Qed.
 
 Lemma additive_is_nan j : gathered n A = [] -> (j < n)%nat ->
@@ -220,16 +171,17 @@ End Steps.
 
 (** ** Properties *)
 
-(** SMX.P8, rounded: the two forms give the same number, and NaN on an empty row, where SMX.D3 has 0 *)
+(** SMX.P8: for scores that are numbers of the format, the two forms give the same number; and NaN on an empty row,
+    where SMX.D3 has 0. With one zero, what is said is equality as numbers. *)
 Theorem additive_form_equals_gathering rnd E n A s j :
-  rounding rnd E -> (forall k, (k < n)%nat -> rnd (s k) = s k) -> gathered n A <> [] -> (j < n)%nat ->
+  rounding rnd E -> (forall k, (k < n)%nat -> rnd (s k) = Finite (s k)) -> gathered n A <> [] -> (j < n)%nat ->
   let F := extended_arithmetic rnd E in
   nth j (additive_softmax F MinusInfinity n A (fun k => Finite (s k))) (Finite 0) =
   masked_softmax_steps F n A (fun k => Finite (s k)) j.
 Proof. intros; apply additive_is_gathered; assumption. Qed.
 
 Theorem additive_form_of_an_empty_row_is_nan rnd E n A s j :
-  rounding rnd E -> (forall k, (k < n)%nat -> rnd (s k) = s k) -> gathered n A = [] -> (j < n)%nat ->
+  rounding rnd E -> (forall k, (k < n)%nat -> rnd (s k) = Finite (s k)) -> gathered n A = [] -> (j < n)%nat ->
   let F := extended_arithmetic rnd E in
   nth j (additive_softmax F MinusInfinity n A (fun k => Finite (s k))) (Finite 0) = NaN /\
   masked_softmax_steps F n A (fun k => Finite (s k)) j = Finite 0.
@@ -238,55 +190,36 @@ Proof.
   apply (empty_rows_are_zero (extended_arithmetic rnd E)), gathered_nil, H.
 Qed.
 
-(** a hidden score of plus infinity or NaN is not claimed: adding minus infinity to it gives NaN *)
+(** a hidden score of plus infinity is not claimed: adding minus infinity to it gives NaN *)
 Lemma plus_infinity_is_not_hidden rnd : extended_add rnd PlusInfinity MinusInfinity = NaN.
 Proof. reflexivity. Qed.
 
-(** rounding to the nearest binary64 is a rounding (its exponent is not limited above here), with a correctly rounded
-    exponential for instance *)
-Definition to_nearest (x : R) : R := round radix2 (FLT_exp (-1074) 53) ZnearestE x.
-Lemma to_nearest_rounds : rounding to_nearest (fun x => to_nearest (exp x)).
-Proof.
-  assert (V : Valid_exp (FLT_exp (-1074) 53)) by (apply FLT_exp_valid; reflexivity).
-  assert (I : forall x, to_nearest (to_nearest x) = to_nearest x)
-    by (intros; apply round_generic; [apply valid_rnd_N|apply generic_format_round; [exact V|apply valid_rnd_N]]).
-  assert (M : forall x y, x <= y -> to_nearest x <= to_nearest y)
-    by (intros; apply round_le; [exact V|apply valid_rnd_N|assumption]).
-  assert (Z : to_nearest 0 = 0) by (apply round_0, valid_rnd_N).
-  split; auto; intros.
-  - rewrite <- Z; apply M, Rlt_le, exp_pos.
-  - rewrite exp_0; apply round_generic; [apply valid_rnd_N|]; change 1 with (bpow radix2 0).
-    apply generic_format_FLT_bpow; [reflexivity|discriminate].
-Qed.
-
 (** ** Exact arithmetic *)
 
-Definition exact (x : R) : R := x.
-Lemma exact_rounds : rounding exact exp.
-Proof. split; unfold exact; auto using exp_0; intros; apply Rlt_le, exp_pos. Qed.
+Definition exact_arithmetic : arithmetic extended := extended_arithmetic Finite (fun x => Finite (exp x)).
 
 Lemma fold_exact (l : list nat) f x :
-  fold_left (extended_add exact) (map (fun j => Finite (f j)) l) (Finite x) = Finite (x + sum l f).
+  fold_left (extended_add Finite) (map (fun j => Finite (f j)) l) (Finite x) = Finite (x + sum l f).
 Proof.
-  revert x; induction l as [|a l IH]; intros x; simpl; [f_equal; ring|].
-  unfold exact at 2; rewrite IH; f_equal; ring.
+  revert x; induction l as [|a l IH]; intros x; simpl; [f_equal; ring|]; rewrite IH; f_equal; ring.
 Qed.
 
 (** without rounding the additive form has the weights of the reals *)
 Theorem additive_form_has_the_real_weights n A s j :
   gathered n A <> [] -> (j < n)%nat ->
-  nth j (additive_softmax (extended_arithmetic exact exp) MinusInfinity n A (fun k => Finite (s k))) (Finite 0) =
+  nth j (additive_softmax exact_arithmetic MinusInfinity n A (fun k => Finite (s k))) (Finite 0) =
   Finite (masked_softmax n A s j).
 Proof.
-  intros H Hj; rewrite additive_form_equals_gathering by (auto using exact_rounds || reflexivity).
+  intros H Hj; unfold exact_arithmetic.
+  rewrite additive_form_equals_gathering by (auto using exact_rounds || reflexivity).
   unfold masked_softmax_steps, gather; rewrite softmax_steps_map, scatter_map.
   destruct (in_dec Nat.eq_dec j (gathered n A)) as [I|I]; [|rewrite masked_softmax_hidden by assumption; reflexivity].
-  destruct (maximum_finite s _ H) as [k [_ E]]; set (F := extended_arithmetic exact exp).
-  change (shift_of F (map (fun j => Finite (s j)) (gathered n A)) = Finite (s k)) in E; rewrite E.
+  destruct (maximum_finite s _ H) as [k [_ [_ M]]]; fold exact_arithmetic; set (F := exact_arithmetic).
+  change (shift_of F (map (fun j => Finite (s j)) (gathered n A)) = Finite (s k)) in M; rewrite M.
   change (fun j => exponent F (sub F (Finite (s j)) (Finite (s k)))) with (fun j => Finite (exponential (s k) s j)).
-  unfold F; rewrite (sum_over_from_zero exact exp) by reflexivity; cbn [add extended_arithmetic].
-  rewrite fold_exact, Rplus_0_l.
-  rewrite masked_softmax_visible by assumption; rewrite <- (weights_are_independent_of_the_shift (s k)).
+  unfold F, exact_arithmetic; rewrite sum_over_from_zero by reflexivity; cbn [add extended_arithmetic].
+  rewrite fold_exact, Rplus_0_l, masked_softmax_visible by assumption.
+  rewrite <- (weights_are_independent_of_the_shift (s k)).
   unfold shifted_softmax; simpl; destruct (Req_EM_T _ 0) as [Z|_]; [|reflexivity].
   pose proof (sum_exp_pos (gathered n A) (fun j => s j - s k) H); unfold exponential in Z; lra.
 Qed.

@@ -121,7 +121,7 @@ Qed.
 (** the additive form in exact extended arithmetic *)
 Theorem SMX_E5 N :
   map (masked_softmax 3 none scores) (range 3) = [0; 0; 0] /\
-  additive_softmax (extended_arithmetic exact exp) MinusInfinity 3 none (fun j => Finite (scores j)) =
+  additive_softmax exact_arithmetic MinusInfinity 3 none (fun j => Finite (scores j)) =
     [NaN; NaN; NaN] /\
   map (sentinel_fill_softmax N 3 none scores) (range 3) = [1 / 3; 1 / 3; 1 / 3] /\
   map (sentinel_additive_softmax N 3 none scores) (range 3) = [1 / 6; 2 / 6; 3 / 6].

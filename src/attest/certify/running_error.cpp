@@ -62,9 +62,10 @@ ComputedStep sum(Enclosure real, const ComputedStep& a, const ComputedStep& b) {
 
 /// Every number that the greater of the two computed ones may be. It is subtracted as a real number like any other.
 Enclosure shifts(const ComputedStep& a, const ComputedStep& b) {
-  const auto [a_low, a_high] = std::pair(lower_end(a.real) - a.error.value, upper_end(a.real) + a.error.value);
-  const auto [b_low, b_high] = std::pair(lower_end(b.real) - b.error.value, upper_end(b.real) + b.error.value);
-  return hull(Enclosure(std::max(a_low, b_low)), Enclosure(std::max(a_high, b_high)));
+  const auto computed = [](const ComputedStep& x) { return Enclosure(x.real + hull(-x.error.value, x.error.value)); };
+  const Enclosure first = computed(a), second = computed(b);
+  return hull(Enclosure(std::max(lower_end(first), lower_end(second))),
+              Enclosure(std::max(upper_end(first), upper_end(second))));
 }
 
 ComputedStep computed(const Step& step, const ComputedStep& a, const ComputedStep& b) {

@@ -132,7 +132,8 @@ Written by `python3 tests/trace/trace.py --root . --write-status`; do not edit.
 | [properties/softmax.cpp](../tests/properties/softmax.cpp) |  |  |
 | SMX.P1 | The weights sum to one | exact in the reals |  \
 | [properties/softmax.cpp](../tests/properties/softmax.cpp) \
-| [note](../proofs_notes/SMX.P1-weights-sum-to-one.md) | `weights_sum_to_one` |
+| [note](../proofs_notes/SMX.P1-weights-sum-to-one.md) \
+| [coq/softmax.v](../proofs_notes/coq/softmax.v) `weights_sum_to_one` |
 | SMX.P2 | A result lies within its bound | within bound SMX.B1 |  \
 | [properties/softmax.cpp](../tests/properties/softmax.cpp) \
 | [note](../proofs_notes/SMX.P2-a-result-lies-within-its-bound.md) |  |

@@ -159,7 +159,7 @@ class Tree:
     quoted: list[Mention]
     tests: list[Test]
     notes: list[Note]
-    theorems: set[str]
+    theorems: dict[str, str]  # each with the path of its theory
     frozen: dict[str, str]
 
     @property
@@ -209,7 +209,8 @@ def read_tree(root: Path) -> Tree:
         tests=[test for source in sources if in_folder(source, "tests", (".cpp",))
                for test in tests_in(source)],
         notes=[note for source in sources for note in note_in(source)],
-        theorems={name for source in sources if in_folder(source, "proofs_notes/coq", (".v",))
+        theorems={name: source.path for source in sources
+                  if in_folder(source, "proofs_notes/coq", (".v",))
                   for name in theorems_in(source.text)},
         frozen={name: level for source in sources if source.path == PROPERTIES
                 for name, level in frozen_levels(source)})
@@ -629,8 +630,8 @@ def theorems_are_in_notes(tree: Tree) -> Iterator[Orphan]:
     text = {source.path: source.text for source in tree.sources}
     for item in tree.items:
         for note in tree.notes_of(item):
-            for name in tree.theorems.intersection(proved_names(item)):
-                if f"`{name}`" not in text[note.file]:
+            for name in proved_names(item):
+                if name in tree.theorems and f"`{name}`" not in text[note.file]:
                     yield Orphan(note.file, 1, item.id, f"does not name the theorem `{name}`")
 
 
@@ -719,7 +720,8 @@ def status_row(tree: Tree, item: Item) -> str:
              "<br>".join(code_cells(tree, item)),
              "<br>".join(sorted({link(test.file) for test in tree.tests_of(item)})),
              "<br>".join(f"[note](../{note.file})" for note in tree.notes_of(item)),
-             ", ".join(f"`{name}`" for name in proved_names(item))]
+             "<br>".join(f"{link(tree.theorems[name])} `{name}`" for name in proved_names(item)
+                         if name in tree.theorems)]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -738,7 +740,7 @@ def code_cells(tree: Tree, item: Item) -> list[str]:
 
 def link(path: str) -> str:
     """A Markdown link from the status page to a file, under its short name."""
-    short = re.sub(r"^(src/attest|src|tests)/", "", path)
+    short = re.sub(r"^(src/attest|src|tests|proofs_notes)/", "", path)
     return f"[{short}](../{path})"
 
 

@@ -114,6 +114,7 @@ class Learn(CommandCase):
         self.assert_refused("learn", "--seed", "-1", line=r"CAS\.C7: --seed: ")
         self.assert_refused("learn", "--svg", "no/such/folder/picture", line=r"CAS\.C15: ")
         self.assert_refused("learn", "--record", "no/such/folder/run", line=r"CAS\.C15: ")
+        self.assert_refused("learn", "--record", "both", "--svg", "./both", line=r"CAS\.C15: both: another file")
         self.assert_refused("learn", "--record", "run", "--steps", "1001", line=r"CAS\.C7: --steps: ")
         self.assert_refused("learn", "more", line="[^ ]")
 

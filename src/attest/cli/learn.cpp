@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "attest/cli/commands.hpp"
@@ -97,6 +98,8 @@ int run_learn(const LearnOptions& options) {
     require(options.steps <= most_recorded_steps, "CAS.C7", "--steps: an integer in 1..{} with --record, got \"{}\"",
             most_recorded_steps, options.steps);
     require_writable(options.record, "");
+    require(std::filesystem::weakly_canonical(options.record) != std::filesystem::weakly_canonical(options.svg),
+            "CAS.C15", "{}: another file than the picture", options.record);
   }
   const Example<> example = repeating_sequence();
   const DecoderBlock<double> start = initial_block<double>(options.seed);

@@ -2,17 +2,17 @@
 From Attest Require Export Rounding Order.
 
 (** the computed dot product, and the computed sum *)
-Fixpoint fl_dot {I} (A : arithmetic) (a b : I -> R) (t : order I) : R :=
+Fixpoint fl_dot {I} (A : float_arithmetic) (a b : I -> R) (t : order I) : R :=
   match t with
   | Nothing => 0
   | Term i => rounded A (a i * b i)
   | Plus l r => rounded A (fl_dot A a b l + fl_dot A a b r)
   | Fused i r => rounded A (a i * b i + fl_dot A a b r)
   end.
-Definition fl_sum {I} (A : arithmetic) (x : I -> R) : order I -> R := fl_dot A x (fun _ => 1).
+Definition fl_sum {I} (A : float_arithmetic) (x : I -> R) : order I -> R := fl_dot A x (fun _ => 1).
 
 Section Arithmetic.
-  Context {I : Type} (A : arithmetic) (law : lawful A).
+  Context {I : Type} (A : float_arithmetic) (law : lawful A).
   Notation u := (roundoff A).
   Notation omega := (underflow A).
 
@@ -34,8 +34,8 @@ Section Arithmetic.
   Lemma fl_dot_nothing a b (t : order I) : has_terms t = false -> fl_dot A a b t = 0.
   Proof.
     induction t as [| i | l IHl r IHr | i r IH]; intros H; try discriminate H; auto.
-    unfold has_terms in *; simpl in H |- *; destruct (terms l); [|discriminate H].
-    simpl in H; destruct (terms r); [|discriminate H].
+    unfold has_terms in *; simpl in H |- *; destruct (leaves l); [|discriminate H].
+    simpl in H; destruct (leaves r); [|discriminate H].
     rewrite IHl, IHr, Rplus_0_l by auto; apply (rounded_number A law), (number_zero A law).
   Qed.
 
@@ -60,11 +60,11 @@ Section Arithmetic.
   (** One induction for rounded products (first = 1 + u, w = omega) and for exact ones (first = 1, w = 0). *)
   Lemma any_order_error a b first w (t : order I) :
     1 <= first <= 1 + u -> 0 <= w ->
-    (forall i, In i (terms t) -> Rabs (rounded A (a i * b i) - a i * b i) <= (first - 1) * Rabs (a i * b i) + w) ->
-    (forall i y, In i (terms t) -> number A y -> close_to (a i * b i + y) u w (rounded A (a i * b i + y))) ->
-    Rabs (fl_dot A a b t - sum (terms t) (fun i => a i * b i))
-      <= (first * (1 + u) ^ depth t - 1) * sum (terms t) (fun i => Rabs (a i * b i))
-         + INR (length (terms t)) * w * (1 + u) ^ depth t.
+    (forall i, In i (leaves t) -> Rabs (rounded A (a i * b i) - a i * b i) <= (first - 1) * Rabs (a i * b i) + w) ->
+    (forall i y, In i (leaves t) -> number A y -> close_to (a i * b i + y) u w (rounded A (a i * b i + y))) ->
+    Rabs (fl_dot A a b t - sum (leaves t) (fun i => a i * b i))
+      <= (first * (1 + u) ^ depth t - 1) * sum (leaves t) (fun i => Rabs (a i * b i))
+         + INR (length (leaves t)) * w * (1 + u) ^ depth t.
   Proof.
     intros Hf Hw; pose proof roundoff_nonneg as Hu.
     (* what holds at one depth holds at a greater one *)
@@ -85,7 +85,7 @@ Section Arithmetic.
                       (fun i y h => Hfused i y (in_or_app _ _ _ (or_introl h)))).
       specialize (IHr (fun i h => Hprod i (in_or_app _ _ _ (or_intror h)))
                       (fun i y h => Hfused i y (in_or_app _ _ _ (or_intror h)))).
-      simpl fl_dot; simpl terms; simpl depth.
+      simpl fl_dot; simpl leaves; simpl depth.
       destruct (has_terms l) eqn:Hl.
       + destruct (has_terms r) eqn:Hr; simpl.
         * rewrite !sum_app, app_length, plus_INR.
@@ -99,10 +99,10 @@ Section Arithmetic.
           apply Req_le; ring.
         * rewrite (fl_dot_nothing a b r Hr), (depth_nothing r Hr), Nat.max_0_r, Rplus_0_r.
           rewrite (rounded_number A law) by apply number_fl_dot.
-          unfold has_terms in Hr; destruct (terms r); [rewrite app_nil_r; exact IHl|discriminate Hr].
+          unfold has_terms in Hr; destruct (leaves r); [rewrite app_nil_r; exact IHl|discriminate Hr].
       + simpl; rewrite (fl_dot_nothing a b l Hl), (depth_nothing l Hl), Nat.max_0_l, Rplus_0_l.
         rewrite (rounded_number A law) by apply number_fl_dot.
-        unfold has_terms in Hl; destruct (terms l); [exact IHr|discriminate Hl].
+        unfold has_terms in Hl; destruct (leaves l); [exact IHr|discriminate Hl].
     - specialize (IH (fun j h => Hprod j (or_intror h)) (fun j y h => Hfused j y (or_intror h))).
       simpl fl_dot; simpl depth; destruct (has_terms r) eqn:Hr.
       + set (p := (1 + u) ^ depth r) in *.
@@ -113,22 +113,22 @@ Section Arithmetic.
         { rewrite Rminus_diag_eq, Rabs_R0 by reflexivity; pose proof (Rabs_pos (a i * b i)).
           rewrite Rplus_0_r; apply Rmult_le_pos; lra. }
         { apply Hfused; [left; reflexivity|apply number_fl_dot]. }
-        change (sum (terms (Fused i r)) (fun i => Rabs (a i * b i)))
-          with (Rabs (a i * b i) + sum (terms r) (fun i => Rabs (a i * b i))).
-        change (length (terms (Fused i r))) with (S (length (terms r))); rewrite S_INR.
+        change (sum (leaves (Fused i r)) (fun i => Rabs (a i * b i)))
+          with (Rabs (a i * b i) + sum (leaves r) (fun i => Rabs (a i * b i))).
+        change (length (leaves (Fused i r))) with (S (length (leaves r))); rewrite S_INR.
         change ((1 + u) ^ S (depth r)) with ((1 + u) * p).
         assert (0 <= w * (p * (1 + u) - 1)) by (apply Rmult_le_pos; [assumption|nra]).
         lra.
       + rewrite (fl_dot_nothing a b r Hr), Rplus_0_r.
-        unfold has_terms in Hr; simpl terms; destruct (terms r); [|discriminate Hr].
+        unfold has_terms in Hr; simpl leaves; destruct (leaves r); [|discriminate Hr].
         simpl; rewrite !Rplus_0_r, !Rmult_1_r, Rmult_1_l; apply Hprod; simpl; auto.
   Qed.
 
   (** By depth: k roundings of a term and its product. Blocks and lanes make k small. *)
   Theorem dot_product_error_by_depth a b (t : order I) k :
     (S (depth t) <= k)%nat -> INR k * u < 1 ->
-    Rabs (fl_dot A a b t - sum (terms t) (fun i => a i * b i))
-      <= gamma A k * sum (terms t) (fun i => Rabs (a i * b i)) + INR (length (terms t)) * (1 + gamma A k) * omega.
+    Rabs (fl_dot A a b t - sum (leaves t) (fun i => a i * b i))
+      <= gamma A k * sum (leaves t) (fun i => Rabs (a i * b i)) + INR (length (leaves t)) * (1 + gamma A k) * omega.
   Proof.
     intros Hk Hn; pose proof roundoff_nonneg as Hu; pose proof underflow_nonneg as Hw.
     assert (P : (1 + u) ^ depth t * (1 + u) <= 1 + gamma A k).
@@ -147,9 +147,9 @@ Section Arithmetic.
 
   (** Products that are numbers of the format, as those of two binary32 in binary64: only additions round. *)
   Theorem exact_products_error_by_depth a b (t : order I) k :
-    (forall i, In i (terms t) -> number A (a i * b i)) -> (depth t <= k)%nat -> INR k * u < 1 ->
-    Rabs (fl_dot A a b t - sum (terms t) (fun i => a i * b i))
-      <= gamma A k * sum (terms t) (fun i => Rabs (a i * b i)).
+    (forall i, In i (leaves t) -> number A (a i * b i)) -> (depth t <= k)%nat -> INR k * u < 1 ->
+    Rabs (fl_dot A a b t - sum (leaves t) (fun i => a i * b i))
+      <= gamma A k * sum (leaves t) (fun i => Rabs (a i * b i)).
   Proof.
     intros Hex Hk Hn; pose proof roundoff_nonneg as Hu.
     eapply Rle_trans; [apply any_order_error with (first := 1) (w := 0); try lra|].
@@ -162,7 +162,7 @@ Section Arithmetic.
 
   (** n numbers of the format, added in any order: at most n - 1 roundings of each *)
   Theorem sum_error_in_any_order x (l : list I) (t : order I) :
-    Permutation (terms t) l -> (forall i, In i l -> number A (x i)) -> INR (length l - 1) * u < 1 ->
+    Permutation (leaves t) l -> (forall i, In i l -> number A (x i)) -> INR (length l - 1) * u < 1 ->
     Rabs (fl_sum A x t - sum l x) <= gamma A (length l - 1) * sum l (fun i => Rabs (x i)).
   Proof.
     intros Hp Hx Hn.
@@ -175,13 +175,13 @@ Section Arithmetic.
       apply E; [|lia|assumption].
       intros i Hi; rewrite Rmult_1_r; apply Hx, (Permutation_in _ Hp), Hi.
     - unfold fl_sum; rewrite (fl_dot_nothing x (fun _ => 1) t Ht).
-      unfold has_terms in Ht; destruct (terms t); [|discriminate Ht].
+      unfold has_terms in Ht; destruct (leaves t); [|discriminate Ht].
       apply Permutation_nil in Hp; subst; simpl; rewrite Rminus_0_r, Rabs_R0; lra.
   Qed.
 
   (** n terms in any order: at most n roundings of each, its product's among them *)
   Theorem dot_product_error_in_any_order a b (l : list I) (t : order I) :
-    Permutation (terms t) l -> INR (length l) * u < 1 ->
+    Permutation (leaves t) l -> INR (length l) * u < 1 ->
     Rabs (fl_dot A a b t - sum l (fun i => a i * b i))
       <= gamma A (length l) * sum l (fun i => Rabs (a i * b i)) + INR (length l) * (1 + gamma A (length l)) * omega.
   Proof.
@@ -189,14 +189,14 @@ Section Arithmetic.
     destruct (has_terms t) eqn:Ht.
     - apply dot_product_error_by_depth; [apply depth_lt|]; assumption.
     - rewrite (fl_dot_nothing a b t Ht).
-      unfold has_terms in Ht; destruct (terms t); [|discriminate Ht].
+      unfold has_terms in Ht; destruct (leaves t); [|discriminate Ht].
       simpl; rewrite Rminus_0_r, Rabs_R0; lra.
   Qed.
 End Arithmetic.
 
 (** BND.B2 *)
 Theorem dot_product_is_within_its_bound A a b n (t : order nat) :
-  lawful A -> Permutation (terms t) (range n) -> INR n * roundoff A < 1 ->
+  lawful A -> Permutation (leaves t) (range n) -> INR n * roundoff A < 1 ->
   Rabs (fl_dot A a b t - dot n a b) <= dot_bound A n a b.
 Proof.
   intros law Hp Hn; pose proof (dot_product_error_in_any_order A law a b (range n) t Hp) as E.

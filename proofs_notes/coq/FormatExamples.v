@@ -1,7 +1,7 @@
 (** The examples of chapter 16: ties in f8e4m3, the end of f16, the smallest subnormal numbers. *)
-From Coquelicot Require Import Rbar.
 From Flocq Require Import Core.
 From Attest Require Import FormatRounding Formats.
+From Coquelicot Require Import Rbar.
 Open Scope R_scope.
 
 Lemma nearest_in_steps prec emin x e s n :

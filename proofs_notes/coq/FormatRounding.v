@@ -1,8 +1,8 @@
 (** Rounding to a format with a largest number (FMT.D3, FMT.D6): it is monotone and idempotent (FMT.P3), and the
     arithmetic of a small format is that of binary64, rounded (FMT.P5). *)
-From Coquelicot Require Import Rbar.
 From Flocq Require Import Core Double_rounding.
 From Attest Require Import Formats.
+From Coquelicot Require Import Rbar.
 Open Scope R_scope.
 
 (** the step at x <> 0: 2^(max(floor(log2 |x|), e_min) - p + 1), where e_min - p + 1 = emin (FMT.D3) *)

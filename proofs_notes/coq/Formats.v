@@ -17,8 +17,8 @@ Section Format.
   Definition format_model : float_model := FloatModel
     (bpow radix2 (- prec)) (bpow radix2 (emin + prec - 1))
     (2 * bpow radix2 (- prec)) (2 * bpow radix2 (- prec)) (4 * bpow radix2 (- prec)).
-  Definition format_arithmetic (fl_exp fl_log fl_tanh : R -> R) : arithmetic :=
-    Arithmetic format_model format_number nearest fl_exp fl_log fl_tanh.
+  Definition format_arithmetic (fl_exp fl_log fl_tanh : R -> R) : float_arithmetic :=
+    FloatArithmetic format_model format_number nearest fl_exp fl_log fl_tanh.
 
   Notation u := (bpow radix2 (- prec)).
   Notation lambda := (bpow radix2 (emin + prec - 1)).

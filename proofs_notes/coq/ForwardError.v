@@ -101,9 +101,10 @@ Section Row.
     let m := length keys in
     let low := factor_low D eps in
     lawful A -> (forall k, In k keys -> number A (e' k)) -> Permutation keys (lead :: others) ->
-    Permutation (terms t) keys -> Permutation (terms o) keys -> INR m * roundoff A < 1 -> gamma A (m - 1) < 1 ->
-    Rabs (fl_dot A e' v o / fl_sum A e' t - mean keys real_weight v)
-      <= (factor_high D eps - low) / low * sum others (fun k => real_weight k * Rabs (v k - mean keys real_weight v))
+    Permutation (leaves t) keys -> Permutation (leaves o) keys -> INR m * roundoff A < 1 -> gamma A (m - 1) < 1 ->
+    Rabs (fl_dot A e' v o / fl_sum A e' t - weighted_mean keys real_weight v)
+      <= (factor_high D eps - low) / low
+         * sum others (fun k => real_weight k * Rabs (v k - weighted_mean keys real_weight v))
          + (gamma A m * moved_mean keys real_weight f (fun k => Rabs (v k))
             + INR m * (1 + gamma A m) * underflow A / sum keys e'
             + gamma A (m - 1) * Rabs (moved_mean keys real_weight f v)) / (1 - gamma A (m - 1)).

@@ -8,7 +8,7 @@ Fixpoint horner (cs : list R) (x : R) : R :=
   | [c] => c
   | c :: rest => c + x * horner rest x
   end.
-Fixpoint fl_horner (A : arithmetic) (cs : list R) (x : R) : R :=
+Fixpoint fl_horner (A : float_arithmetic) (cs : list R) (x : R) : R :=
   match cs with
   | [] => 0
   | [c] => c

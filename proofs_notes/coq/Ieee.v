@@ -69,15 +69,15 @@ Section Ieee.
 End Ieee.
 
 (** The six formats and their models; functions that are rounded correctly stand for the library. *)
-Definition rounded_format (prec emin : Z) : arithmetic :=
+Definition rounded_format (prec emin : Z) : float_arithmetic :=
   format_arithmetic prec emin (fun x => nearest prec emin (exp x)) (fun x => nearest prec emin (ln x))
                     (fun x => nearest prec emin (tanh x)).
-Definition f64 : arithmetic := rounded_format 53 (-1074).
-Definition f32 : arithmetic := rounded_format 24 (-149).
-Definition f16 : arithmetic := rounded_format 11 (-24).
-Definition bf16 : arithmetic := rounded_format 8 (-133).
-Definition f8e4m3 : arithmetic := rounded_format 4 (-9).
-Definition f8e5m2 : arithmetic := rounded_format 3 (-16).
+Definition f64 : float_arithmetic := rounded_format 53 (-1074).
+Definition f32 : float_arithmetic := rounded_format 24 (-149).
+Definition f16 : float_arithmetic := rounded_format 11 (-24).
+Definition bf16 : float_arithmetic := rounded_format 8 (-133).
+Definition f8e4m3 : float_arithmetic := rounded_format 4 (-9).
+Definition f8e5m2 : float_arithmetic := rounded_format 3 (-16).
 
 Lemma rounded_format_is_lawful prec emin : (2 <= prec)%Z -> (emin <= - 2 * prec)%Z -> lawful (rounded_format prec emin).
 Proof.
@@ -91,7 +91,7 @@ Proof. repeat match goal with |- _ /\ _ => split end; apply rounded_format_is_la
 (** BND.B2 and SHP.P2 for double and float: any order, with FMA or without *)
 Theorem dot_product_of_doubles_is_within_its_bound (a b : nat -> binary_float 53 1024) n t :
   let r := ieee_dot 53 1024 eq_refl eq_refl a b t in
-  Permutation (terms t) (range n) -> INR n * bpow radix2 (-53) < 1 -> is_finite r = true ->
+  Permutation (leaves t) (range n) -> INR n * bpow radix2 (-53) < 1 -> is_finite r = true ->
   Rabs (B2R r - dot n (fun c => B2R (a c)) (fun c => B2R (b c)))
     <= dot_bound (format_model 53 (-1074)) n (fun c => B2R (a c)) (fun c => B2R (b c)).
 Proof.
@@ -102,7 +102,7 @@ Qed.
 
 Theorem dot_product_of_floats_is_within_its_bound (a b : nat -> binary_float 24 128) n t :
   let r := ieee_dot 24 128 eq_refl eq_refl a b t in
-  Permutation (terms t) (range n) -> INR n * bpow radix2 (-24) < 1 -> is_finite r = true ->
+  Permutation (leaves t) (range n) -> INR n * bpow radix2 (-24) < 1 -> is_finite r = true ->
   Rabs (B2R r - dot n (fun c => B2R (a c)) (fun c => B2R (b c)))
     <= dot_bound (format_model 24 (-149)) n (fun c => B2R (a c)) (fun c => B2R (b c)).
 Proof.

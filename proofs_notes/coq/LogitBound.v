@@ -2,28 +2,26 @@
 From Coquelicot Require Import Coquelicot.
 From Attest Require Export DotBound.
 
-(** the scale as the call makes it: the default from the width, or a number that is lifted; then two descale factors *)
-Definition real_scale (d : nat) (given : option R) : R :=
-  match given with Some s => s | None => / sqrt (INR d) end.
-Definition fl_scale (A : arithmetic) (d : nat) (given : option R) : R :=
+(** [scale_of] as the call makes it: the default from the width, or a number that is lifted; then two descale factors *)
+Definition fl_scale (A : float_arithmetic) (d : nat) (given : option R) : R :=
   match given with Some s => rounded A s | None => rounded A (1 / rounded A (sqrt (INR d))) end.
-Definition fl_descaled (A : arithmetic) (scale delta_q delta_k : R) : R :=
+Definition fl_descaled (A : float_arithmetic) (scale delta_q delta_k : R) : R :=
   rounded A (rounded A (scale * delta_q) * delta_k).
 
 (** the steps of [logit], each operation rounded; scale has the descale factors in it, scale_b has not *)
-Definition fl_score (A : arithmetic) (scale : R) (q k : row) (t : order nat) : R :=
+Definition fl_score (A : float_arithmetic) (scale : R) (q k : row) (t : order nat) : R :=
   rounded A (scale * fl_dot A q k t).
-Definition fl_add_bias (A : arithmetic) (place : bias_position) (scale_b : R) (bias : option R) (s : R) : R :=
+Definition fl_add_bias (A : float_arithmetic) (place : bias_position) (scale_b : R) (bias : option R) (s : R) : R :=
   match bias with
   | None => s
   | Some beta => rounded A (s + match place with inside_scale => rounded A (scale_b * beta) | _ => beta end)
   end.
-Definition fl_softcap (A : arithmetic) (cap : option R) (s : R) : R :=
+Definition fl_softcap (A : float_arithmetic) (cap : option R) (s : R) : R :=
   match cap with
   | None => s
   | Some kappa => rounded A (kappa * fl_tanh A (rounded A (s / kappa)))
   end.
-Definition fl_logit (A : arithmetic) (place : bias_position) (cap : option R) (scale scale_b : R)
+Definition fl_logit (A : float_arithmetic) (place : bias_position) (cap : option R) (scale scale_b : R)
                     (q k : row) (bias : option R) (t : order nat) : R :=
   let s := fl_score A scale q k t in
   match place with
@@ -83,26 +81,27 @@ Proof.
 Qed.
 
 (** y is x after k roundings *)
-Definition after (A : arithmetic) (k : nat) (x y : R) : Prop := exists th, Rabs th <= gamma A k /\ y = x * (1 + th).
+Definition after (A : float_arithmetic) (k : nat) (x y : R) : Prop :=
+  exists th, Rabs th <= gamma A k /\ y = x * (1 + th).
 
 (** rounding x, where it does not underflow *)
-Definition no_underflow (A : arithmetic) (x : R) : Prop := close_to x (roundoff A) 0 (rounded A x).
+Definition no_underflow (A : float_arithmetic) (x : R) : Prop := close_to x (roundoff A) 0 (rounded A x).
 
 (** what the chapter assumes of a scale: the width is a number, no step underflows *)
-Definition scale_is_made (A : arithmetic) (d : nat) (given : option R) : Prop :=
+Definition scale_is_made (A : float_arithmetic) (d : nat) (given : option R) : Prop :=
   match given with
   | Some s => no_underflow A s
   | None => (0 < d)%nat /\ number A (INR d) /\ no_underflow A (1 / rounded A (sqrt (INR d)))
   end.
-Definition factors_join (A : arithmetic) (scale delta_q delta_k : R) : Prop :=
+Definition factors_join (A : float_arithmetic) (scale delta_q delta_k : R) : Prop :=
   no_underflow A (scale * delta_q) /\ no_underflow A (rounded A (scale * delta_q) * delta_k).
 
 (** a number that the steps have reached, and its bound *)
-Definition within (A : arithmetic) (x : bounded) (y : R) : Prop :=
+Definition within (A : float_arithmetic) (x : bounded) (y : R) : Prop :=
   number A y /\ Rabs (y - real_value x) <= error_bound x.
 
 Section Steps.
-  Variable A : arithmetic.
+  Variable A : float_arithmetic.
   Hypothesis law : lawful A.
   Notation u := (roundoff A).
   Notation omega := (underflow A).
@@ -142,15 +141,15 @@ Section Steps.
 
   (** step 1: at most two roundings in the scale of a call, four with the descale factors *)
   Lemma scale_has_two_roundings d given : INR 2 * u < 1 -> scale_is_made A d given ->
-    after A 2 (real_scale d given) (fl_scale A d given).
+    after A 2 (scale_of given d) (fl_scale A d given).
   Proof.
-    intros H2; destruct given as [s|]; simpl real_scale; simpl fl_scale; intros H.
+    intros H2; destruct given as [s|]; simpl scale_of; simpl fl_scale; intros H.
     - destruct (after_one s H) as (th & Hth & E); exists th; split; [|assumption].
       eapply Rle_trans; [exact Hth|apply gamma_le; auto].
     - destruct H as (Hd & Hnum & Hq).
       apply relative in Hq; destruct Hq as (d2 & H2' & E).
       destruct (relative _ _ (sqrt_law A law _ Hnum)) as (d1 & H1 & E1).
-      pose proof (accumulated_roundings A [(d1, true); (d2, false)] Hu H2) as F; simpl factors in F.
+      pose proof (accumulated_roundings A [(d1, true); (d2, false)] Hu H2) as F; simpl rounding_factors in F.
       exists (/ (1 + d1) * ((1 + d2) * 1) - 1); split.
       + apply F; intros a below [X|[X|[]]]; injection X as <- _; assumption.
       + rewrite E, E1; pose proof (lt_0_INR d Hd); pose proof (sqrt_lt_R0 (INR d) H).
@@ -169,7 +168,7 @@ Section Steps.
   Qed.
 
   (** step 2 *)
-  Lemma score_is_within d sigma scale q k t : Permutation (terms t) (range d) -> INR (d + 5) * u < 1 ->
+  Lemma score_is_within d sigma scale q k t : Permutation (leaves t) (range d) -> INR (d + 5) * u < 1 ->
     after A 4 sigma scale -> within A (scaled_bound A d sigma q k) (fl_score A scale q k t).
   Proof.
     intros Hp Hn (th & Hth & ->); split; [apply (number_rounded A law)|].
@@ -275,11 +274,11 @@ Qed.
 
 (** BND.B5 *)
 Theorem computed_logit_is_within_its_bound A place cap d given delta_q delta_k q k bias t :
-  lawful A -> Permutation (terms t) (range d) -> INR (d + 5) * roundoff A < 1 ->
+  lawful A -> Permutation (leaves t) (range d) -> INR (d + 5) * roundoff A < 1 ->
   scale_is_made A d given -> factors_join A (fl_scale A d given) delta_q delta_k ->
   (forall beta, bias = Some beta -> number A beta) -> (forall kappa, cap = Some kappa -> 0 < kappa) ->
   let scale_b := fl_scale A d given in
-  let sigma_b := real_scale d given in
+  let sigma_b := scale_of given d in
   within A (logit_bound A place cap d (sigma_b * (delta_q * delta_k)) sigma_b q k bias)
            (fl_logit A place cap (fl_descaled A scale_b delta_q delta_k) scale_b q k bias t).
 Proof.

@@ -5,7 +5,7 @@ Lemma ln_monotone x y : 0 < x -> x <= y -> ln x <= ln y.
 Proof. intros Hx [H| ->]; [apply Rlt_le, ln_increasing; assumption|lra]. Qed.
 
 Section Row.
-  Context {I : Type} (A : arithmetic) (law : lawful A).
+  Context {I : Type} (A : float_arithmetic) (law : lawful A).
   Variables (keys : list I) (l l' : I -> R) (shift : R) (r : row_model) (t : order I).
   Hypothesis known : row_is_known A keys l l' shift r t.
   Notation u := (roundoff A).

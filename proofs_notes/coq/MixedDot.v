@@ -25,7 +25,7 @@ Qed.
 (** n products of floats, added up as doubles in any order: n - 1 roundings and no underflow *)
 Theorem floats_in_double_error (a b : nat -> R) n t :
   (forall c, (c < n)%nat -> format_number 24 (-149) (a c) /\ format_number 24 (-149) (b c)) ->
-  Permutation (terms t) (range n) -> INR (n - 1) * bpow radix2 (-53) < 1 ->
+  Permutation (leaves t) (range n) -> INR (n - 1) * bpow radix2 (-53) < 1 ->
   Rabs (fl_dot f64 a b t - dot n a b) <= gamma f64 (n - 1) * sum (range n) (fun c => Rabs (a c * b c)).
 Proof.
   intros Hab Ht Hn; pose proof (proj1 formats_are_lawful) as law.
@@ -36,7 +36,7 @@ Proof.
     + pose proof (depth_lt t Hh) as D; rewrite (Permutation_length Ht) in D; unfold range in D.
       rewrite seq_length in D; lia.
   - rewrite (fl_dot_nothing f64 law a b t Hh).
-    unfold has_terms in Hh; destruct (terms t); [|discriminate Hh].
+    unfold has_terms in Hh; destruct (leaves t); [|discriminate Hh].
     apply Permutation_nil in Ht; unfold dot; rewrite Ht; simpl; rewrite Rminus_0_r, Rabs_R0; lra.
 Qed.
 

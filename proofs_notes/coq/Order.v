@@ -9,15 +9,15 @@ Inductive order {I : Type} :=
   | Fused (i : I) (r : order).
 Arguments order : clear implicits.
 
-Fixpoint terms {I} (t : order I) : list I :=
+Fixpoint leaves {I} (t : order I) : list I :=
   match t with
   | Nothing => []
   | Term i => [i]
-  | Plus l r => terms l ++ terms r
-  | Fused i r => i :: terms r
+  | Plus l r => leaves l ++ leaves r
+  | Fused i r => i :: leaves r
   end.
 
-Definition has_terms {I} (t : order I) : bool := match terms t with [] => false | _ => true end.
+Definition has_terms {I} (t : order I) : bool := match leaves t with [] => false | _ => true end.
 
 (** how many additions a term goes through at most; to add to nothing, that is to zero, does not count *)
 Fixpoint depth {I} (t : order I) : nat :=
@@ -33,23 +33,23 @@ Definition in_blocks {I} (blocks : list (list I)) : order I :=
   fold_left (fun t l => Plus t (in_turn l)) blocks Nothing.
 Definition fused_in_turn {I} (l : list I) : order I := fold_left (fun t i => Fused i t) l Nothing.
 
-Lemma has_terms_spec {I} (t : order I) : has_terms t = true <-> terms t <> [].
-Proof. unfold has_terms; destruct (terms t); split; congruence. Qed.
+Lemma has_terms_spec {I} (t : order I) : has_terms t = true <-> leaves t <> [].
+Proof. unfold has_terms; destruct (leaves t); split; congruence. Qed.
 
 Lemma depth_nothing {I} (t : order I) : has_terms t = false -> depth t = 0%nat.
 Proof.
   induction t as [| i | l IHl r IHr | i r IH]; simpl; intros H; try discriminate H; auto.
-  unfold has_terms in *; simpl in H; destruct (terms l); [|discriminate H].
-  simpl in H; destruct (terms r); [|discriminate H]; simpl; rewrite IHl, IHr; auto.
+  unfold has_terms in *; simpl in H; destruct (leaves l); [|discriminate H].
+  simpl in H; destruct (leaves r); [|discriminate H]; simpl; rewrite IHl, IHr; auto.
 Qed.
 
 (** whatever the order, a term goes through fewer additions than there are terms *)
-Lemma depth_lt {I} (t : order I) : has_terms t = true -> (S (depth t) <= length (terms t))%nat.
+Lemma depth_lt {I} (t : order I) : has_terms t = true -> (S (depth t) <= length (leaves t))%nat.
 Proof.
   induction t as [| i | l IHl r IHr | i r IH]; intros H; [discriminate H|simpl; lia| |].
   - pose proof (depth_nothing l); pose proof (depth_nothing r); simpl; rewrite app_length.
     assert (has_terms l = true \/ has_terms r = true).
-    { apply has_terms_spec in H; simpl in H; unfold has_terms; destruct (terms l), (terms r); auto. }
+    { apply has_terms_spec in H; simpl in H; unfold has_terms; destruct (leaves l), (leaves r); auto. }
     destruct (has_terms l), (has_terms r); simpl; intuition lia.
   - simpl; destruct (has_terms r); [specialize (IH eq_refl)|]; lia.
 Qed.
@@ -57,25 +57,26 @@ Qed.
 (** * Loops and blocks *)
 
 Lemma terms_in_turn_from {I} (l : list I) t :
-  terms (fold_left (fun t i => Plus t (Term i)) l t) = terms t ++ l.
+  leaves (fold_left (fun t i => Plus t (Term i)) l t) = leaves t ++ l.
 Proof.
   revert t; induction l as [|i l IH]; intros t; simpl; [rewrite app_nil_r; reflexivity|].
   rewrite IH; simpl; rewrite <- app_assoc; reflexivity.
 Qed.
 
-Lemma terms_in_turn {I} (l : list I) : terms (in_turn l) = l.
+Lemma terms_in_turn {I} (l : list I) : leaves (in_turn l) = l.
 Proof. apply (terms_in_turn_from l Nothing). Qed.
 
-Lemma terms_fused_in_turn {I} (l : list I) : Permutation (terms (fused_in_turn l)) l.
+Lemma terms_fused_in_turn {I} (l : list I) : Permutation (leaves (fused_in_turn l)) l.
 Proof.
-  enough (G : forall t, Permutation (terms (fold_left (fun t i => Fused i t) l t)) (terms t ++ l)) by apply (G Nothing).
+  enough (G : forall t, Permutation (leaves (fold_left (fun t i => Fused i t) l t)) (leaves t ++ l))
+    by apply (G Nothing).
   induction l as [|i l IH]; intros t; simpl; [rewrite app_nil_r; reflexivity|].
   rewrite IH; simpl; apply Permutation_middle.
 Qed.
 
-Lemma terms_in_blocks {I} (blocks : list (list I)) : terms (in_blocks blocks) = concat blocks.
+Lemma terms_in_blocks {I} (blocks : list (list I)) : leaves (in_blocks blocks) = concat blocks.
 Proof.
-  enough (G : forall t, terms (fold_left (fun t l => Plus t (in_turn l)) blocks t) = terms t ++ concat blocks)
+  enough (G : forall t, leaves (fold_left (fun t l => Plus t (in_turn l)) blocks t) = leaves t ++ concat blocks)
     by apply (G Nothing).
   induction blocks as [|l blocks IH]; intros t; simpl; [rewrite app_nil_r; reflexivity|].
   rewrite IH; simpl; rewrite terms_in_turn, app_assoc; reflexivity.

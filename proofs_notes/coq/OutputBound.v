@@ -2,14 +2,14 @@
 From Attest Require Export SoftmaxBound.
 
 Section Output.
-  Context {I : Type} (A : arithmetic) (law : lawful A).
+  Context {I : Type} (A : float_arithmetic) (law : lawful A).
   Variables (keys : list I) (l l' : I -> R) (shift : R) (r : row_model) (t : order I).
   Hypothesis known : row_is_known A keys l l' shift r t.
 
   (** the keys that have values (a sink has none), their values in one channel, the order of their sum *)
   Variables (valued : list I) (v : I -> R) (o : order I) (delta_v : R).
   Hypothesis valued_are_keys : incl valued keys.
-  Hypothesis order_is_of_valued : Permutation (terms o) valued.
+  Hypothesis order_is_of_valued : Permutation (leaves o) valued.
   Hypothesis few : INR (length valued) * roundoff A < 1.
   Hypothesis two_roundings : INR 2 * roundoff A < 1.
 
@@ -126,7 +126,7 @@ Section Output.
     destruct (rounding_law A law (N' / S')) as (d & z & Hd & Hz & ->).
     destruct (rounding_law A law (delta_v * (N' / S' * (1 + d) + z))) as (d2 & z2 & Hd2 & Hz2 & ->).
     assert (Th : Rabs ((1 + d) * (1 + d2) - 1) <= gamma A 2).
-    { pose proof (accumulated_roundings A [(d, false); (d2, false)] Hu two_roundings) as F; simpl factors in F.
+    { pose proof (accumulated_roundings A [(d, false); (d2, false)] Hu two_roundings) as F; simpl rounding_factors in F.
       rewrite Rmult_1_r in F; apply F; intros a below [X|[X|[]]]; injection X as <- _; assumption. }
     set (th := (1 + d) * (1 + d2) - 1) in *.
     replace (delta_v * (N' / S' * (1 + d) + z) * (1 + d2) + z2 - delta_v * q)
@@ -136,7 +136,7 @@ Section Output.
     assert (Rabs (1 + th) <= 1 + gamma A 2) by (apply Rabs_sum; [rewrite Rabs_R1; lra|assumption]).
     assert (Rabs (1 + d2) <= 1 + gamma A 2).
     { apply Rabs_sum; [rewrite Rabs_R1; lra|]; eapply Rle_trans; [exact Hd2|].
-      pose proof (accumulated_roundings A [(u, false); (0, false)] Hu two_roundings) as F; simpl factors in F.
+      pose proof (accumulated_roundings A [(u, false); (0, false)] Hu two_roundings) as F; simpl rounding_factors in F.
       replace ((1 + u) * ((1 + 0) * 1) - 1) with u in F by ring.
       rewrite Rabs_right in F by lra; apply F; intros a below [X|[X|[]]]; injection X as <- _;
         [rewrite Rabs_right; lra|rewrite Rabs_R0; assumption]. }

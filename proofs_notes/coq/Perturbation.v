@@ -14,7 +14,7 @@ Section Reweighted.
   Hypothesis factors_between : forall k, In k keys -> lo <= f k <= hi.
 
   (** the mean of v under the weights, and under the weights that have moved *)
-  Definition mean (v : I -> R) : R := sum keys (fun k => p k * v k).
+  Definition weighted_mean (v : I -> R) : R := sum keys (fun k => p k * v k).
   Definition moved_total : R := sum keys (fun k => p k * f k).
   Definition moved_mean (v : I -> R) : R := sum keys (fun k => p k * f k * v k) / moved_total.
   Definition moved_weight (k : I) : R := p k * f k / moved_total.
@@ -36,13 +36,13 @@ Section Reweighted.
 
   (** The leading key may be any key: its own term vanishes, since sum p (v - mean) = 0. *)
   Theorem moved_mean_error v lead others : Permutation keys (lead :: others) ->
-    Rabs (moved_mean v - mean v) <= (hi - lo) / lo * sum others (fun k => p k * Rabs (v k - mean v)).
+    Rabs (moved_mean v - weighted_mean v) <= (hi - lo) / lo * sum others (fun k => p k * Rabs (v k - weighted_mean v)).
   Proof.
     intros Hp; pose proof moved_total_between as [L U].
-    set (o := mean v).
+    set (o := weighted_mean v).
     assert (Z : sum keys (fun k => p k * (v k - o)) = 0).
     { rewrite (sum_ext _ _ (fun k => p k * v k - p k * o)) by (intros; ring).
-      rewrite sum_minus, sum_scal_r, weights_sum_to_one; unfold o, mean; ring. }
+      rewrite sum_minus, sum_scal_r, weights_sum_to_one; unfold o, weighted_mean; ring. }
     assert (X : moved_mean v - o = sum others (fun k => p k * (f k - f lead) * (v k - o)) / moved_total).
     { unfold moved_mean.
       replace (sum others (fun k => p k * (f k - f lead) * (v k - o)))
@@ -72,7 +72,7 @@ Section Reweighted.
   (** the factor of the others: near 0 where one key has nearly all the weight *)
   Theorem moved_mean_error_by_spread v lead others spread : Permutation keys (lead :: others) ->
     (forall j k, In j keys -> In k keys -> v j - v k <= spread) ->
-    Rabs (moved_mean v - mean v) <= (hi - lo) / lo * ((1 - p lead) * spread).
+    Rabs (moved_mean v - weighted_mean v) <= (hi - lo) / lo * ((1 - p lead) * spread).
   Proof.
     intros Hp Hv; eapply Rle_trans; [apply (moved_mean_error v lead others Hp)|].
     pose proof (in_others Hp) as In_others; pose proof (in_lead _ _ Hp) as In_lead.
@@ -81,8 +81,8 @@ Section Reweighted.
     { apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; lra]. }
     rewrite <- (others_weight lead others Hp), <- sum_scal_r; apply sum_le; intros k Hk.
     apply Rmult_le_compat_l; [apply weights_nonneg; auto|].
-    assert (D : forall j, In j keys -> v j - spread <= mean v <= v j + spread).
-    { intros j Hj; unfold mean.
+    assert (D : forall j, In j keys -> v j - spread <= weighted_mean v <= v j + spread).
+    { intros j Hj; unfold weighted_mean.
       replace (v j - spread) with (sum keys (fun k => p k * (v j - spread)))
         by (rewrite sum_scal_r, weights_sum_to_one; ring).
       replace (v j + spread) with (sum keys (fun k => p k * (v j + spread)))
@@ -148,11 +148,11 @@ Section Reweighted.
     Rabs (N - sum keys (fun k => p k * f k * v k))
       <= g * sum keys (fun k => p k * f k * Rabs (v k)) + a * moved_total ->
     Rabs (S - moved_total) <= h * moved_total ->
-    Rabs (N / S - mean v) <= (hi - lo) / lo * sum others (fun k => p k * Rabs (v k - mean v))
+    Rabs (N / S - weighted_mean v) <= (hi - lo) / lo * sum others (fun k => p k * Rabs (v k - weighted_mean v))
                              + (g * moved_mean (fun k => Rabs (v k)) + a + h * Rabs (moved_mean v)) / (1 - h).
   Proof.
     intros Hp Hg Hh Ha HN HS; pose proof moved_total_between as [L U].
-    replace (N / S - mean v) with ((moved_mean v - mean v) + (N / S - moved_mean v)) by ring.
+    replace (N / S - weighted_mean v) with ((moved_mean v - weighted_mean v) + (N / S - moved_mean v)) by ring.
     apply Rabs_sum; [apply (moved_mean_error v lead others Hp)|].
     assert (PS : (1 - h) * moved_total <= S) by (pose proof (Rabs_bounds _ _ HS); lra).
     assert (PT : 0 < (1 - h) * moved_total) by (apply Rmult_lt_0_compat; lra).

@@ -5,7 +5,7 @@
 From Attest Require Export Sums.
 
 (** the numbers of a format, rounding to it, and its elementary functions *)
-Record arithmetic := Arithmetic {
+Record float_arithmetic := FloatArithmetic {
   bounds_of :> float_model;
   number : R -> Prop;
   rounded : R -> R;
@@ -17,7 +17,7 @@ Record arithmetic := Arithmetic {
 (** y is x up to a relative error a and an absolute error b *)
 Definition close_to (x a b y : R) : Prop := exists d e, Rabs d <= a /\ Rabs e <= b /\ y = x * (1 + d) + e.
 
-Record lawful (A : arithmetic) : Prop := Lawful {
+Record lawful (A : float_arithmetic) : Prop := Lawful {
   roundoff_range : 0 <= roundoff A < 1;
   smallest_normal_pos : 0 <= smallest_normal A;
   exp_error_pos : 0 <= exp_error A;
@@ -125,10 +125,10 @@ Proof.
 Qed.
 
 (** the product of n factors 1 + d or 1 / (1 + d) *)
-Fixpoint factors (l : list (R * bool)) : R :=
+Fixpoint rounding_factors (l : list (R * bool)) : R :=
   match l with
   | [] => 1
-  | (d, below) :: rest => (if below then / (1 + d) else 1 + d) * factors rest
+  | (d, below) :: rest => (if below then / (1 + d) else 1 + d) * rounding_factors rest
   end.
 
 Lemma one_factor u d (below : bool) : 0 <= u < 1 -> Rabs d <= u ->
@@ -146,11 +146,11 @@ Qed.
 (** BND.B1 *)
 Theorem accumulated_roundings m l : 0 <= roundoff m -> INR (length l) * roundoff m < 1 ->
   (forall d below, In (d, below) l -> Rabs d <= roundoff m) ->
-  Rabs (factors l - 1) <= gamma m (length l).
+  Rabs (rounding_factors l - 1) <= gamma m (length l).
 Proof.
   intros Hu; set (u := roundoff m) in *.
   assert (G : INR (length l) * u < 1 -> (forall d below, In (d, below) l -> Rabs d <= u) ->
-    1 - INR (length l) * u <= factors l <= / (1 - INR (length l) * u)).
+    1 - INR (length l) * u <= rounding_factors l <= / (1 - INR (length l) * u)).
   { induction l as [|[d below] l IH]; intros Hn Hl.
     - simpl; rewrite Rmult_0_l, Rminus_0_r, Rinv_1; lra.
     - change (length ((d, below) :: l)) with (S (length l)) in *; rewrite S_INR in *.
@@ -159,7 +159,7 @@ Proof.
       assert (0 <= n * u * u) by (apply Rmult_le_pos; assumption).
       destruct IH as [L U]; [lra|intros; eapply Hl; right; eassumption|].
       pose proof (one_factor u d below ltac:(lra) (Hl d below (or_introl eq_refl))) as F.
-      simpl factors; set (f := if below then / (1 + d) else 1 + d) in *.
+      simpl rounding_factors; set (f := if below then / (1 + d) else 1 + d) in *.
       assert (S1 : 1 - (n + 1) * u <= (1 - u) * (1 - n * u)) by lra.
       assert (S2 : 0 < (1 - u) * (1 - n * u)) by (apply Rmult_lt_0_compat; lra).
       split.
@@ -179,7 +179,7 @@ Proof.
   replace (x / (1 - x) * (1 - x)) with x by (field; lra); nra.
 Qed.
 
-Lemma factors_repeat u n : factors (repeat (u, false) n) = (1 + u) ^ n.
+Lemma factors_repeat u n : rounding_factors (repeat (u, false) n) = (1 + u) ^ n.
 Proof. induction n as [|n IH]; simpl; [|rewrite IH]; reflexivity. Qed.
 
 (** the same in powers, as trees of additions are counted *)

@@ -52,13 +52,13 @@ Qed.
 (** * A row of attention *)
 
 Section Row.
-  Variable A : arithmetic.
+  Variable A : float_arithmetic.
   Hypothesis law : lawful A.
   Notation u := (roundoff A).
 
   (** the head, without dropout; where its factors come from; its operands *)
   Variables (h : head) (given : option R) (delta_q delta_k : R).
-  Hypothesis scale_of_head : scale h = real_scale (width h) given.
+  Hypothesis scale_of_head : scale h = scale_of given (width h).
   Hypothesis descale_of_head : descale h = delta_q * delta_k.
   Variables (Q K V : matrix) (bias : option matrix) (sink : option R) (i : nat).
   Hypothesis nothing_is_dropped : forall j, kept h i j = true.
@@ -70,9 +70,9 @@ Section Row.
 
   (** any order of each sum: of a dot product, of the exponentials, of the weighted values *)
   Variables (dots : nat -> order nat) (t : order (option nat)) (o : order (option nat)).
-  Hypothesis dots_are_over_the_width : forall j, Permutation (terms (dots j)) (range (width h)).
-  Hypothesis sum_is_over_the_keys : Permutation (terms t) (with_sink keys sink).
-  Hypothesis values_are_those_of_the_keys : Permutation (terms o) (map Some keys).
+  Hypothesis dots_are_over_the_width : forall j, Permutation (leaves (dots j)) (range (width h)).
+  Hypothesis sum_is_over_the_keys : Permutation (leaves t) (with_sink keys sink).
+  Hypothesis values_are_those_of_the_keys : Permutation (leaves o) (map Some keys).
 
   (** what the chapter assumes of operands, and what it checks *)
   Hypothesis scale_is_made_well : scale_is_made A (width h) given.
@@ -138,7 +138,7 @@ Section Row.
   Proof.
     intros Hj w.
     assert (Ew : w = exp (lk (Some j)) / sum (with_sink keys sink) (fun k => exp (lk k))).
-    { unfold w, row_weights; rewrite visible_guard by exact Hj.
+    { unfold w, row_weights, masked_sink_softmax; rewrite visible_guard by exact Hj.
       unfold lk; rewrite total_with_sink; reflexivity. }
     rewrite Ew; apply (computed_weight_is_within_its_bound A law _ lk lk' shift r t row_known).
     apply in_or_app; left; apply in_map, Hj.
@@ -162,7 +162,7 @@ Section Row.
   Theorem every_lse_without_sink_is_within_its_bound shift_of_keys t_of_keys :
     (exists k, In k keys /\ shift_of_keys = fl_row_logits k) ->
     (forall k, In k keys -> fl_row_logits k <= shift_of_keys) ->
-    Permutation (terms t_of_keys) keys ->
+    Permutation (leaves t_of_keys) keys ->
     let L := log_sum_exp keys l in
     Rabs (fl_lse A fl_row_logits shift_of_keys t_of_keys - L) <= lse_bound A r L.
   Proof.
@@ -187,7 +187,7 @@ Section Row.
   Proof.
     intros w v.
     assert (Ew : forall j, In j keys -> weight (with_sink keys sink) lk (Some j) = w j).
-    { intros j Hj; unfold weight, w, row_weights, lk; rewrite visible_guard by exact Hj.
+    { intros j Hj; unfold weight, w, row_weights, masked_sink_softmax, lk; rewrite visible_guard by exact Hj.
       rewrite total_with_sink; reflexivity. }
     assert (Er : attend_row h Q K V bias_or_zero sink i c
                  = value_factor h * sum (map Some keys) (fun k => weight (with_sink keys sink) lk k * v k)).

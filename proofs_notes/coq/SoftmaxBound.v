@@ -18,7 +18,7 @@ Proof.
 Qed.
 
 Section Row.
-  Context {I : Type} (A : arithmetic) (law : lawful A).
+  Context {I : Type} (A : float_arithmetic) (law : lawful A).
   Variables (keys : list I) (l l' : I -> R) (shift : R) (r : row_model) (t : order I).
   Notation u := (roundoff A).
   Notation omega := (underflow A).
@@ -33,7 +33,7 @@ Section Row.
     logits_are_near : forall j k, In j keys -> In k keys -> l j - l k <= G;
     shift_is_greatest : (exists k, In k keys /\ shift = l' k) /\ forall k, In k keys -> l' k <= shift;
     keys_are_counted : (length keys <= n)%nat;
-    order_is_of_keys : Permutation (terms t) keys;
+    order_is_of_keys : Permutation (leaves t) keys;
     roundings_are_few : INR n * u < 1;
     total_is_known : rho_total A r < 1
   }.

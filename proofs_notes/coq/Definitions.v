@@ -349,7 +349,7 @@ Definition unpack (e : layer_extents) (o : layer_options) (l : list tensor) : op
 
 (** words are integers from 0 up to, not including, 2^32; a counter has four of them, a key two *)
 Record words := Words { word0 : Z; word1 : Z; word2 : Z; word3 : Z }.
-Definition high (x : Z) : Z := (x / 2 ^ 32)%Z.
+Definition high (x : Z) : Z := (x / 2 ^ 32 mod 2 ^ 32)%Z.
 Definition low (x : Z) : Z := (x mod 2 ^ 32)%Z.
 Definition philox_round (c : words) (k : Z * Z) : words :=
   let m0 := (0xD2511F53 * word0 c)%Z in

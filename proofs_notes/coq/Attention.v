@@ -34,10 +34,10 @@ Proof. apply in_gathered. Qed.
 
 Lemma row_weights_visible h Q K bias sink i j : In j (row_keys h i) ->
   row_weights h Q K bias sink i j = sink_softmax (row_keys h i) sink (row_logits h Q K bias i) j.
-Proof. unfold row_weights; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
+Proof. unfold row_weights, masked_sink_softmax; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
 
 Lemma row_weights_hidden h Q K bias sink i j : ~ In j (row_keys h i) -> row_weights h Q K bias sink i j = 0.
-Proof. unfold row_weights; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
+Proof. unfold row_weights, masked_sink_softmax; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
 
 Lemma dot_ext d q q' k k' :
   (forall c, (c < d)%nat -> q c = q' c) -> (forall c, (c < d)%nat -> k c = k' c) -> dot d q k = dot d q' k'.
@@ -51,6 +51,17 @@ Proof.
   intros Hl Hk HV; unfold weighted_values; rewrite (total_ext keys sink l l') by assumption; f_equal.
   rewrite (filter_ext_in kept kept') by assumption.
   apply sum_ext; intros j Hj; apply filter_In in Hj; rewrite Hl, HV; tauto.
+Qed.
+
+(** one channel of the output *)
+Lemma output_lemma h h' Q Q' K K' V V' bias bias' sink i i' c :
+  row_keys h i = row_keys h' i' -> value_factor h = value_factor h' ->
+  (forall j, In j (row_keys h i) ->
+     row_logits h Q K bias i j = row_logits h' Q' K' bias' i' j /\ kept h i j = kept h' i' j /\ V j c = V' j c) ->
+  attend_row h Q K V bias sink i c = attend_row h' Q' K' V' bias' sink i' c.
+Proof.
+  intros Hkeys Hf H; unfold attend_row; rewrite <- Hf, <- Hkeys; f_equal.
+  apply weighted_values_ext; intros j Hj; apply H, Hj.
 Qed.
 
 (** The row lemma: two rows that see the same keys, with equal logits, values and kept marks there, have equal results. *)
@@ -69,8 +80,7 @@ Proof.
     + rewrite !row_weights_hidden by (rewrite <- ?Hkeys; assumption); reflexivity.
   - intros b; unfold row_lse, sink_log_sum_exp; rewrite <- Hkeys.
     f_equal; apply total_ext; intros k Hk; apply H, Hk.
-  - intros c; unfold attend_row; rewrite <- Hf, <- Hkeys; f_equal.
-    apply weighted_values_ext; intros j Hj; apply H, Hj.
+  - intros c; apply output_lemma; auto; intros j Hj; repeat split; apply H, Hj.
 Qed.
 
 (** the same, for one head and other numbers *)
@@ -125,12 +135,18 @@ Definition decoding_head (h : head) (t : nat) : head :=
   Head (width h) (t + 1) (scale h) (descale h) (value_factor h) (cap h) (place h)
        (fun i => visible h (t + i)) (fun i => kept h (t + i)).
 
+Lemma gathered_ext_below n m A A' : (n <= m)%nat -> (forall j, (j < n)%nat -> A j = A' j) ->
+  gathered m A = gathered n A' ++ filter A (seq n (m - n)).
+Proof.
+  intros Hnm H; unfold gathered, range; replace m with (n + (m - n))%nat at 1 by lia; rewrite seq_app, filter_app; f_equal.
+  apply filter_ext_in; intros j Hj; apply in_seq in Hj; apply H; lia.
+Qed.
+
 Lemma gathered_prefix n m A : (n <= m)%nat -> (forall j, (n <= j)%nat -> A j = false) -> gathered m A = gathered n A.
 Proof.
-  intros Hnm HA; unfold gathered, range; replace m with (n + (m - n))%nat by lia.
-  rewrite seq_app, filter_app.
-  replace (filter A (seq (0 + n) (m - n))) with (@nil nat); [apply app_nil_r|].
-  symmetry; destruct (filter A (seq (0 + n) (m - n))) as [|a l] eqn:E; [reflexivity|].
+  intros Hnm HA; rewrite (gathered_ext_below n m A A) by auto.
+  replace (filter A (seq n (m - n))) with (@nil nat); [apply app_nil_r|].
+  symmetry; destruct (filter A (seq n (m - n))) as [|a l] eqn:E; [reflexivity|].
   assert (I : In a (a :: l)) by (left; reflexivity); rewrite <- E in I.
   apply filter_In in I; destruct I as [I IA]; apply in_seq in I; rewrite HA in IA by lia; discriminate.
 Qed.

@@ -36,7 +36,7 @@ Lemma ATT_E2 :
   (w 0%nat 0%nat = 1 /\ w 0%nat 1%nat = 0 /\ o 0%nat = 4 /\ L 0%nat = 0) /\
   (w 1%nat 0%nat = 1 / 4 /\ w 1%nat 1%nat = 3 / 4 /\ o 1%nat = 7 /\ L 1%nat = ln 4).
 Proof.
-  cbv zeta; unfold row_weights, attend_row, row_lse, sink_log_sum_exp, sink_softmax, weighted_values, total, row_keys.
+  cbv zeta; unfold row_weights, masked_sink_softmax, attend_row, row_lse, sink_log_sum_exp, sink_softmax, weighted_values, total, row_keys.
   cbn -[row_logits INR].
   rewrite !E2_logit by lia; cbn; rewrite !exp_0, !exp_ln by lra.
   repeat split; try field; [rewrite !Rplus_0_r; apply ln_1|f_equal; ring].

@@ -136,13 +136,8 @@ Proof.
   replace (0 / kappa) with 0 by (unfold Rdiv; ring); rewrite tanh_0; ring.
 Qed.
 
-Lemma logit_zero place cap x : logit place cap 0 x 0 = 0.
-Proof.
-  destruct place; simpl.
-  - replace (0 * (x + 0)) with 0 by ring; apply capped_zero.
-  - replace (0 * x + 0) with 0 by ring; apply capped_zero.
-  - rewrite Rmult_0_l, capped_zero; ring.
-Qed.
+Lemma logit_zero place cap sigma x : sigma * x = 0 -> logit place cap sigma x 0 = 0.
+Proof. intros H; destruct place; simpl; rewrite ?Rplus_0_r, H, ?Rplus_0_r; apply capped_zero. Qed.
 
 (** ATT.P12: scale 0, no bias, no sink, no dropout; the values stand for themselves *)
 Theorem zero_scale_is_the_mean h Q K V i c :
@@ -155,7 +150,8 @@ Proof.
   assert (Hm : 0 < m) by (unfold m; destruct (row_keys h i); [congruence|apply lt_0_INR; simpl; lia]).
   assert (W : forall j, sink_softmax (row_keys h i) None (row_logits h Q K (fun _ _ => 0) i) j = 1 / m).
   { intros j; unfold sink_softmax, total, row_logits; rewrite Hs.
-    rewrite logit_zero, exp_0, (sum_ext _ _ (fun _ => 1)) by (intros; rewrite logit_zero; apply exp_0).
+    assert (Z : forall x, exp (logit (place h) (cap h) 0 x 0) = 1) by (intros; rewrite logit_zero by ring; apply exp_0).
+    rewrite Z, (sum_ext _ _ (fun _ => 1)) by (intros; apply Z).
     rewrite sum_const; fold m; field; lra. }
   split; [intros j Hj; rewrite row_weights_visible by exact Hj; apply W|].
   rewrite attend_row_no_dropout, Hf by assumption.

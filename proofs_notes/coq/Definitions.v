@@ -293,11 +293,12 @@ Record layer := Layer {                                                         
 Definition added_count (L : layer) : nat :=
   (if added_row L then 1 else 0) + (if zero_attention L then 1 else 0).
 
-(** the attention inside, the added keys included: they are seen by every query, and have no bias *)
+(** the attention inside, the added keys included: every query that is not padded sees them, and they have no bias *)
 Definition inner_head (L : layer) (h : nat) : head :=                                                     (* MHA.D8 *)
   let a := inside L h in
-  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a) (cap a) (place a)
-       (fun i j => if (j <? projected_count L)%nat then visible a i j else unpadded L i) (kept a).
+  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a)
+       (cap a) (place a)
+       (fun i j => unpadded L i && if (j <? projected_count L)%nat then visible a i j else true) (kept a).
 Definition inner_bias (L : layer) (h i j : nat) : R :=                                                    (* MHA.D8 *)
   if (j <? projected_count L)%nat then inside_bias L h i j else 0.
 
@@ -515,5 +516,16 @@ Definition start_block (sink : option R) : block :=
 Definition streamed_row (sink : option R) (pieces : list piece) (l : row) (V : matrix)
   : row * option R :=                                                                                     (* ONL.D6 *)
   finish (stream_from (start_block sink) pieces l V).
+
+(** the keys in blocks of n, the last one as short as it comes *)
+Fixpoint first_blocks (count n : nat) (keys : list nat) : list (list nat) :=
+  match count with O => [] | S more => firstn n keys :: first_blocks more n (skipn n keys) end.
+Definition blocks (n : nat) (keys : list nat) : list (list nat) := first_blocks ((length keys + n - 1) / n) n keys.
+
+(** the layer with its rows streamed; [pieces h i] are those of row i of head h *)
+Definition streamed_layer (L : layer) (pieces : nat -> nat -> list piece) (Xq Xk Xv : matrix) : matrix :=  (* ONL.D7 *)
+  output_rows L (fun h i =>
+    let l := row_logits (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (inner_bias L h) i in
+    fst (streamed_row (inside_sink L h) (pieces h i) l (layer_values L Xv h))).
 
 (** * 18 Bounds *)

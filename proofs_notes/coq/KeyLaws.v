@@ -87,14 +87,6 @@ Definition with_a_copy_of (k : nat) (h : head) : head :=
 Definition with_a_copy (n k : nat) (x : row) (j : nat) : R := if (j <? n)%nat then x j else x k.
 Definition raised (k : nat) (t : R) (l : row) (j : nat) : R := if Nat.eqb j k then l j + t else l j.
 
-Lemma gathered_ext_below n m A A' : (n <= m)%nat -> (forall j, (j < n)%nat -> A j = A' j) ->
-  gathered m A = gathered n A' ++ filter A (seq n (m - n)).
-Proof.
-  intros Hnm H; unfold gathered, range; replace (seq 0 m) with (seq 0 n ++ seq n (m - n)).
-  - rewrite filter_app; f_equal; apply filter_ext_in; intros j Hj; apply in_seq in Hj; apply H; lia.
-  - rewrite <- (seq_app n (m - n)); f_equal; lia.
-Qed.
-
 Lemma sum_raised keys k t (l : row) (f : row) : NoDup keys -> In k keys ->
   sum keys (fun j => exp (raised k t l j) * f j) = sum keys (fun j => exp (l j) * f j) + (exp t - 1) * (exp (l k) * f k).
 Proof.

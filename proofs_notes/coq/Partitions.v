@@ -1,4 +1,4 @@
-(** Every way to cut a row into pieces and to merge them gives the whole row: a stream, a tree, a mean by log-sum-exps. *)
+(** Every way to cut a row into pieces and merge them gives the whole row: streams, trees, means by log-sum-exps. *)
 From Attest Require Export Online.
 
 (** ** Streams *)

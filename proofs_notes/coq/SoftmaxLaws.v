@@ -149,7 +149,8 @@ Proof.
   replace (j <? n)%nat with true by (symmetry; apply Nat.ltb_lt; lia).
   unfold twin_set at 1; destruct (Nat.eqb_spec j n); [lia|]; simpl; destruct (A j); [|reflexivity].
   unfold softmax; rewrite sum_twin, sum_raised by (apply NoDup_gathered || assumption).
-  unfold twin_scores, raised; destruct (Nat.eqb_spec j n); [lia|]; destruct (Nat.eqb_spec j k); [congruence|reflexivity].
+  unfold twin_scores, raised; destruct (Nat.eqb_spec j n); [lia|].
+  destruct (Nat.eqb_spec j k); [congruence|reflexivity].
 Qed.
 
 Theorem twins_share_the_weight_of_a_raised_key n A k s : (k < n)%nat -> A k = true ->

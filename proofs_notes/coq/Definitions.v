@@ -21,6 +21,34 @@ Open Scope R_scope.
 Definition row := nat -> R.
 Definition matrix := nat -> row.
 
+(** * 01 Scalars: dual numbers *)
+
+Definition positive_part (x : R) : R := Rmax x 0.                                                         (* NUM.D4 *)
+Definition absolute (x : R) : R := Rabs x.                                                                (* NUM.D5 *)
+Definition where_positive (x y : R) : R := if Rlt_dec 0 x then y else 0.                                  (* NUM.D7 *)
+
+(** an operation does to values what it does, and to tangents what its derivative does *)                 (* NUM.D8 *)
+Record dual := Dual { value : R; tangent : R }.
+Definition dual_lift (x : R) : dual := Dual x 0.
+Definition dual_add (a b : dual) : dual := Dual (value a + value b) (tangent a + tangent b).
+Definition dual_sub (a b : dual) : dual := Dual (value a - value b) (tangent a - tangent b).
+Definition dual_neg (a : dual) : dual := Dual (- value a) (- tangent a).
+Definition dual_mul (a b : dual) : dual := Dual (value a * value b) (tangent a * value b + value a * tangent b).
+Definition dual_div (a b : dual) : dual :=
+  let quotient := value a / value b in Dual quotient ((tangent a - quotient * tangent b) / value b).
+Definition dual_exp (a : dual) : dual := let y := exp (value a) in Dual y (y * tangent a).
+Definition dual_log (a : dual) : dual := Dual (ln (value a)) (tangent a / value a).
+Definition dual_tanh (a : dual) : dual := let y := tanh (value a) in Dual y ((1 - y * y) * tangent a).
+Definition dual_sqrt (a : dual) : dual := let y := sqrt (value a) in Dual y (tangent a / (y + y)).
+Definition dual_sin (a : dual) : dual := Dual (sin (value a)) (cos (value a) * tangent a).
+Definition dual_cos (a : dual) : dual := Dual (cos (value a)) (- (sin (value a) * tangent a)).
+Definition dual_positive_part (a : dual) : dual :=
+  Dual (positive_part (value a)) (where_positive (value a) (tangent a)).
+Definition dual_absolute (a : dual) : dual :=
+  Dual (absolute (value a)) (where_positive (value a) (tangent a) - where_positive (- value a) (tangent a)).
+Definition dual_where_positive (a b : dual) : dual :=
+  Dual (where_positive (value a) (value b)) (where_positive (value a) (tangent b)).
+
 (** * 02 Shapes: sums *)
 
 (** 0, 1, ..., n-1 *)
@@ -34,6 +62,8 @@ Fixpoint sum {A : Type} (l : list A) (f : A -> R) : R :=
   end.
 
 Definition dot (d : nat) (q k : row) : R := sum (range d) (fun c => q c * k c).                           (* SHP.D4 *)
+(** along an axis of extent n, what index x of the full extent reads *)
+Definition broadcast (n x : nat) : nat := if (n =? 1)%nat then 0%nat else x.                              (* SHP.D8 *)
 
 (** * 03 Masks: a visible set says of each key whether it is seen *)
 
@@ -458,11 +488,308 @@ Definition dropout (w p : R) (kept training : bool) : R := if training then kept
 
 (** * 10 Positions *)
 
+(** of pair n among w channels; [Rpower x y] is pow(x, y) *)
+Definition frequency (n w : nat) (base : R) : R := Rpower base (- INR (2 * n) / INR w).                   (* POS.D1 *)
+Definition angle (p : Z) (n w : nat) (base : R) : R := IZR p * frequency n w base.                        (* POS.D11 *)
+(** of position p, in w channels *)
+Definition sinusoidal (p : Z) (w : nat) (base : R) : row := fun c =>                                      (* POS.D2 *)
+  if Nat.even c then sin (angle p (c / 2) w base) else cos (angle p (c / 2) w base).
+
+Definition rotate_pair (x y cosine sine : R) : R * R :=                                                   (* POS.D5 *)
+  (x * cosine - y * sine, x * sine + y * cosine).
+
+(** the two channels of pair n, and the pair of a channel *)
+Inductive pairing := halves | interleaved.
+Definition first_channel (m : pairing) (pairs n : nat) : nat :=
+  match m with halves => n | interleaved => 2 * n end.
+Definition second_channel (m : pairing) (pairs n : nat) : nat :=
+  match m with halves => n + pairs | interleaved => 2 * n + 1 end.
+Definition pair_of (m : pairing) (pairs c : nat) : nat :=
+  match m with halves => c mod pairs | interleaved => c / 2 end.
+
+(** the first r = 2 * pairs channels are turned in pairs, the others are copied *)                        (* POS.D6 *)
+Definition rotary (m : pairing) (pairs : nat) (cosines sines x : row) : row := fun c =>
+  let n := pair_of m pairs c in
+  let turned := rotate_pair (x (first_channel m pairs n)) (x (second_channel m pairs n)) (cosines n) (sines n) in
+  if (2 * pairs <=? c)%nat then x c
+  else if (c =? first_channel m pairs n)%nat then fst turned
+  else snd turned.
+
+(** r channels are rotated *)
+Definition cached_cosines (r : nat) (base : R) : matrix := fun p n => cos (angle (Z.of_nat p) n r base).  (* POS.D7 *)
+Definition cached_sines (r : nat) (base : R) : matrix := fun p n => sin (angle (Z.of_nat p) n r base).
+Definition cached_rotary (m : pairing) (r : nat) (cosines sines : matrix) (p : nat) (x : row) : row :=    (* POS.D12 *)
+  rotary m (r / 2) (cosines p) (sines p) x.
+Definition rotary_at (m : pairing) (r : nat) (base : R) (p : Z) (x : row) : row :=                        (* POS.D10 *)
+  rotary m (r / 2) (fun n => cos (angle p n r base)) (fun n => sin (angle p n r base)) x.
+
+Definition geometric_slope (h H : nat) : R := Rpower 2 (- INR (8 * (h + 1)) / INR H).                    (* POS.D8 *)
+(** P is the greatest power of two up to H *)
+Definition alibi_slope (h H : nat) : R :=                                                                 (* POS.D9 *)
+  let P := (2 ^ Nat.log2 H)%nat in
+  if (h <? P)%nat then geometric_slope h P else geometric_slope (2 * (h - P)) (2 * P).
+Definition alibi_by_key (mu : R) (j : nat) : R := mu * INR j.                                             (* POS.D13 *)
+
 (** * 11 Norms *)
+
+Definition mean (n : nat) (x : row) : R := sum (range n) x / INR n.                                       (* NRM.D1 *)
+Definition mean_square (n : nat) (x : row) : R := dot n x x / INR n.                                      (* NRM.D5 *)
+Definition centred (n : nat) (x : row) : row := fun c => x c - mean n x.                                  (* NRM.D6 *)
+Definition variance (n : nat) (x : row) : R := mean_square n (centred n x).                               (* NRM.D2 *)
+
+(** an absent gamma does not multiply, an absent beta is not added *)
+Definition with_factor (gamma : option row) (c : nat) (y : R) : R :=
+  match gamma with Some f => y * f c | None => y end.
+Definition with_term (beta : option row) (c : nat) (y : R) : R :=
+  match beta with Some b => y + b c | None => y end.
+
+Definition layer_norm (n : nat) (gamma beta : option row) (epsilon : R) (x : row) : row := fun c =>       (* NRM.D3 *)
+  with_term beta c (with_factor gamma c ((x c - mean n x) / sqrt (variance n x + epsilon))).
+Definition rms_norm (n : nat) (gamma : option row) (epsilon : R) (x : row) : row := fun c =>              (* NRM.D4 *)
+  with_factor gamma c (x c / sqrt (mean_square n x + epsilon)).
 
 (** * 12 The decoder block *)
 
+Definition relu (x : R) : R := positive_part x.                                                           (* DEC.D2 *)
+
+(** a and b, binary64 numbers as fractions *)
+Definition gelu_slope : R := 7186705221432913 / 9007199254740992.
+Definition gelu_cubic : R := 6444110634811895 / 144115188075855872.
+Definition gelu (x : R) : R := / 2 * x * (1 + tanh (gelu_slope * (x + gelu_cubic * x ^ 3))).              (* DEC.D3 *)
+
 (** * 13 Gradients *)
+
+(** For each definition f, a function that takes a cotangent g of its result to the cotangent of what f was given.
+    w is the row of weights that f made. *)
+
+(** the cotangents averaged over the weights *)
+Definition centre (keys : list nat) (w g : row) : R := sum keys (fun k => w k * g k).
+Definition softmax_gradient (keys : list nat) (w g : row) (j : nat) : R := w j * (g j - centre keys w g).  (* GRD.D1 *)
+Definition masked_softmax_gradient (n : nat) (A : visible_set) (w g : row) (j : nat) : R :=               (* GRD.D2 *)
+  if (j <? n)%nat && A j then softmax_gradient (gathered n A) w g j else 0.
+
+(** the weight that the sink takes for itself *)
+Definition sink_share (keys : list nat) (sink : option R) (s : row) : R :=
+  match sink with Some a => exp a / total keys sink s | None => 0 end.
+Definition sink_gradient (share : R) (keys : list nat) (w g : row) : R := - (share * centre keys w g).    (* GRD.D3 *)
+
+(** what a call means by log-sum-exp: whether it counts the sink, and whether it is told in base 2 *)
+Record lse_form := LseForm { counts_sink : bool; base_2 : bool }.
+Definition in_base (f : lse_form) (L : R) : R := if base_2 f then in_base_2 L else L.
+Definition counted (f : lse_form) (sink : option R) : option R := if counts_sink f then sink else None.
+Definition log_sum_exp_gradient (f : lse_form) (w g : R) : R := in_base f (w * g).                        (* GRD.D4 *)
+
+(** f is the factor of the output *)
+Definition weight_gradient (f : R) (kept : bool) (d_v : nat) (g v : row) : R :=                           (* GRD.D5 *)
+  if kept then f * dot d_v g v else 0.
+
+Definition softcap_gradient (kappa s g : R) : R := (1 - tanh (s / kappa) ^ 2) * g.                        (* GRD.D6 *)
+Definition capped_gradient (cap : option R) (s g : R) : R :=
+  match cap with Some kappa => softcap_gradient kappa s g | None => g end.
+
+Definition score_query_gradient (sigma : R) (k : row) (g : R) (c : nat) : R := sigma * g * k c.           (* GRD.D7 *)
+Definition score_key_gradient (sigma : R) (q : row) (g : R) (c : nat) : R := sigma * g * q c.
+Definition score_scale_gradient (d : nat) (q k : row) (g : R) : R := g * dot d q k.
+
+(** what the softcap of a logit is applied to *)
+Definition softcap_argument (place : bias_position) (sigma x b : R) : R :=
+  match place with
+  | inside_scale => sigma * (x + b)
+  | before_softcap => sigma * x + b
+  | after_softcap => sigma * x
+  end.
+(** of the scaled score sigma * x, and of the bias *)                                                     (* GRD.D8 *)
+Definition logit_score_gradient (place : bias_position) (cap : option R) (sigma x b g : R) : R :=
+  capped_gradient cap (softcap_argument place sigma x b) g.
+Definition logit_bias_gradient (place : bias_position) (cap : option R) (sigma x b g : R) : R :=
+  match place with
+  | after_softcap => g
+  | before_softcap => logit_score_gradient place cap sigma x b g
+  | inside_scale => sigma * logit_score_gradient place cap sigma x b g
+  end.
+
+(** What a head is given. A head without a bias has one of zeros here, and nobody reads its gradient.
+    The gradient of a head is a record of the same form: for each number the number that belongs to it. *)
+Record operands := Operands { queries : matrix; keys : matrix; values : matrix; biases : matrix; sink : option R }.
+
+(** an absent number adds nothing *)
+Definition or_zero (a : option R) : R := match a with Some v => v | None => 0 end.
+(** <x, y> of a head of n queries and m keys, d wide, and values of d_v channels *)
+Definition inner (n m d d_v : nat) (x y : operands) : R :=
+  sum (range n) (fun i => dot d (queries x i) (queries y i)) +
+  sum (range m) (fun j => dot d (keys x j) (keys y j)) +
+  sum (range m) (fun j => dot d_v (values x j) (values y j)) +
+  sum (range n) (fun i => dot m (biases x i) (biases y i)) +
+  or_zero (sink x) * or_zero (sink y).
+(** x + u t, number by number *)
+Definition line (x t : operands) (u : R) : operands :=
+  Operands (fun i c => queries x i c + u * queries t i c) (fun j c => keys x j c + u * keys t j c)
+           (fun j c => values x j c + u * values t j c) (fun i j => biases x i j + u * biases t i j)
+           match sink x, sink t with Some a, Some b => Some (a + u * b) | a, _ => a end.
+
+(** row i of a head with operands x, stage by stage *)
+Definition product (h : head) (x : operands) (i j : nat) : R := descale h * dot (width h) (queries x i) (keys x j).
+Definition logits_of (h : head) (x : operands) (i : nat) : row := row_logits h (queries x) (keys x) (biases x) i.
+Definition weights_of (h : head) (x : operands) (i j : nat) : R :=
+  row_weights h (queries x) (keys x) (biases x) (sink x) i j.
+Definition output_of (h : head) (x : operands) (i c : nat) : R :=
+  attend_row h (queries x) (keys x) (values x) (biases x) (sink x) i c.
+Definition lse_of (h : head) (f : lse_form) (x : operands) (i : nat) : R :=
+  in_base f (row_lse h (queries x) (keys x) (biases x) (counted f (sink x)) i).
+(** outputs and log-sum-exps of n rows, each times its cotangent: what the gradient of a head is the gradient of *)
+Definition head_loss (h : head) (f : lse_form) (n d_v : nat) (x : operands) (g : matrix) (gL : row) : R :=
+  sum (range n) (fun i => dot d_v (g i) (output_of h x i) + gL i * lse_of h f x i).
+
+(** backwards through row i: g is the cotangent of its output of d_v channels, gL that of its log-sum-exp. Where nobody
+    asked for one of them its cotangent is 0, which in the reals is the same as none. *)                  (* GRD.D9 *)
+Definition of_weights (h : head) (d_v : nat) (x : operands) (i : nat) (g : row) : row := fun j =>
+  weight_gradient (value_factor h) (kept h i j) d_v g (values x j).
+Definition row_logit_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R)
+                              (j : nat) : R :=
+  if (j <? key_count h)%nat && visible h i j then
+    softmax_gradient (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) j +
+    log_sum_exp_gradient f (sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i) j) gL
+  else 0.
+Definition row_score_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R)
+                              (j : nat) : R :=
+  logit_score_gradient (place h) (cap h) (scale h) (product h x i j) (biases x i j)
+                       (row_logit_gradient h f d_v x i g gL j).
+Definition row_bias_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R)
+                             (j : nat) : R :=
+  logit_bias_gradient (place h) (cap h) (scale h) (product h x i j) (biases x i j)
+                      (row_logit_gradient h f d_v x i g gL j).
+Definition row_sink_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R) : R :=
+  sink_gradient (sink_share (row_keys h i) (sink x) (logits_of h x i))
+                (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) +
+  log_sum_exp_gradient f (sink_share (row_keys h i) (counted f (sink x)) (logits_of h x i)) gL.
+
+(** the rows below n that see key j, and those that keep it too *)
+Definition seen_by (h : head) (n j : nat) : list nat := filter (fun i => visible h i j) (range n).
+Definition kept_by (h : head) (n j : nat) : list nat := filter (fun i => visible h i j && kept h i j) (range n).
+(** of n rows; g i c and gL i are the cotangents *)                                                         (* GRD.D10 *)
+Definition head_gradient (h : head) (f : lse_form) (n d_v : nat) (x : operands) (g : matrix) (gL : row) : operands :=
+  let ds i j := row_score_gradient h f d_v x i (g i) (gL i) j in
+  let sigma := scale h * descale h in
+  Operands
+    (fun i c => sigma * sum (row_keys h i) (fun j => ds i j * keys x j c))
+    (fun j c => sigma * sum (seen_by h n j) (fun i => ds i j * queries x i c))
+    (fun j c => value_factor h * sum (kept_by h n j) (fun i => weights_of h x i j * g i c))
+    (fun i j => row_bias_gradient h f d_v x i (g i) (gL i) j)
+    (option_map (fun _ => sum (range n) (fun i => row_sink_gradient h f d_v x i (g i) (gL i))) (sink x)).
+
+(** entry e of something of which place p, one of n, reads entry [read p], receives the sum of what arrives there *)
+Definition add_broadcast (n : nat) (read : nat -> nat) (G : row) (e : nat) : R :=                         (* GRD.D11 *)
+  sum (filter (fun p => (read p =? e)%nat) (range n)) G.
+
+(** A call: what the definition of attention is given besides numbers. The bias has the shape it was given in, each axis
+    1 or full. *)
+Record call := Call {
+  batch : nat;  q_heads : nat;  k_heads : nat;  v_heads : nat;
+  q_rows : nat;  k_rows : nat;  qk_width : nat;  v_width : nat;
+  bias_batch : nat;  bias_heads : nat;  bias_rows : nat;  bias_keys : nat;
+  head_order : head_map;
+  head_at : nat -> nat -> head;          (* of batch entry b and query head h *)
+  slopes_bias : nat -> nat -> matrix;    (* what slopes add to the bias of b and h *)
+  lse_told : lse_form
+}.
+(** its numbers, and likewise its gradient and a direction *)
+Record tensors := Tensors {
+  q_tensor : nat -> nat -> matrix;  k_tensor : nat -> nat -> matrix;  v_tensor : nat -> nat -> matrix;
+  bias_tensor : nat -> nat -> matrix;
+  sinks : nat -> option R                (* of query head h *)
+}.
+(** x + u t, number by number *)
+Definition tensors_line (x t : tensors) (u : R) : tensors :=
+  let along (X T : nat -> nat -> matrix) (b h i c : nat) := X b h i c + u * T b h i c in
+  Tensors (along (q_tensor x) (q_tensor t)) (along (k_tensor x) (k_tensor t)) (along (v_tensor x) (v_tensor t))
+          (along (bias_tensor x) (bias_tensor t))
+          (fun h => match sinks x h, sinks t h with Some a, Some b => Some (a + u * b) | a, _ => a end).
+Definition broadcast_bias (C : call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
+  t (broadcast (bias_batch C) b) (broadcast (bias_heads C) h) (broadcast (bias_rows C) i) (broadcast (bias_keys C) j).
+Definition key_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (k_heads C) h.
+Definition value_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (v_heads C) h.
+(** what query head h of batch entry b is given; S is the bias of the slopes *)
+Definition operands_at (C : call) (S : nat -> nat -> matrix) (x : tensors) (b h : nat) : operands :=
+  Operands (q_tensor x b h) (k_tensor x b (key_head_of C h)) (v_tensor x b (value_head_of C h))
+           (fun i j => broadcast_bias C (bias_tensor x) b h i j + S b h i j) (sinks x h).
+
+(** g b h i c and gL b h i are the cotangents of outputs and log-sum-exps *)                              (* GRD.D12 *)
+Definition call_gradient (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : tensors :=
+  let G b h := head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                             (operands_at C (slopes_bias C) x b h) (g b h) (gL b h) in
+  Tensors
+    (fun b h => queries (G b h))
+    (fun b n j c => add_broadcast (q_heads C) (key_head_of C) (fun h => keys (G b h) j c) n)
+    (fun b n j c => add_broadcast (q_heads C) (value_head_of C) (fun h => values (G b h) j c) n)
+    (fun b' h' i' j' =>
+       add_broadcast (batch C) (broadcast (bias_batch C)) (fun b =>
+       add_broadcast (q_heads C) (broadcast (bias_heads C)) (fun h =>
+       add_broadcast (q_rows C) (broadcast (bias_rows C)) (fun i =>
+       add_broadcast (k_rows C) (broadcast (bias_keys C)) (fun j => biases (G b h) i j) j') i') h') b')
+    (fun h => option_map (fun _ => sum (range (batch C)) (fun b => or_zero (sink (G b h)))) (sinks x h)).
+
+(** outputs and log-sum-exps of a call, each times its cotangent *)
+Definition call_loss (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : R :=
+  sum (range (batch C)) (fun b => sum (range (q_heads C)) (fun h =>
+    head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+              (operands_at C (slopes_bias C) x b h) (g b h) (gL b h))).
+Definition call_inner (C : call) (x y : tensors) : R :=
+  let over (b h s w : nat) (X Y : nat -> nat -> matrix) :=
+    sum (range b) (fun b => sum (range h) (fun h => sum (range s) (fun s => dot w (X b h s) (Y b h s)))) in
+  over (batch C) (q_heads C) (q_rows C) (qk_width C) (q_tensor x) (q_tensor y) +
+  over (batch C) (k_heads C) (k_rows C) (qk_width C) (k_tensor x) (k_tensor y) +
+  over (batch C) (v_heads C) (k_rows C) (v_width C) (v_tensor x) (v_tensor y) +
+  over (bias_batch C) (bias_heads C) (bias_rows C) (bias_keys C) (bias_tensor x) (bias_tensor y) +
+  sum (range (q_heads C)) (fun h => or_zero (sinks x h) * or_zero (sinks y h)).
+
+(** the same for every head *)
+Definition mean_weights_gradient (H : nat) (g : row) : row := fun j => g j / INR H.                       (* GRD.D16 *)
+
+(** G is the gradient of the bias of a head of n queries and m keys, U the bias of slope 1 *)
+Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i => dot m (G i) (U i)).   (* GRD.D21 *)
+
+(** one logit l, from the log-sum-exp L of its row, the cotangent g of its weight, and D: no weight is kept *)
+Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
+Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)
+
+(** ** Affine maps, norms, rotations, activations: g is the cotangent of the result *)
+
+(** of X: S rows with I columns; W: I rows with O columns; b: O numbers *)                                (* GRD.D13 *)
+Definition affine_gradient_x (O : nat) (W G : matrix) : matrix := fun s m => dot O (G s) (W m).
+Definition affine_gradient_weight (S : nat) (X G : matrix) : matrix := fun m n =>
+  sum (range S) (fun s => X s m * G s n).
+Definition affine_gradient_bias (S : nat) (G : matrix) : row := fun n => sum (range S) (fun s => G s n).
+
+Definition rms_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row := fun c => (* GRD.D18 *)
+  let r := sqrt (mean_square n x + epsilon) in
+  let y := rms_norm n None epsilon x in
+  let z := fun k => with_factor gamma k (g k) in
+  (z c - y c * (dot n z y / INR n)) / r.
+Definition rms_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row := fun c =>
+  g c * rms_norm n None epsilon x c.
+
+Definition layer_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row :=        (* GRD.D19 *)
+  centred n (rms_norm_gradient_x n gamma epsilon (centred n x) g).
+Definition layer_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row :=
+  rms_norm_gradient_gamma n epsilon (centred n x) g.
+Definition layer_norm_gradient_beta (g : row) : row := g.
+
+(** S rows that share gamma and beta *)                                                                   (* DEC.D20 *)
+Definition normed_rows_gradient_x (n : nat) (gamma : option row) (epsilon : R) (X G : matrix) : matrix := fun i =>
+  layer_norm_gradient_x n gamma epsilon (X i) (G i).
+Definition normed_rows_gradient_gamma (S n : nat) (epsilon : R) (X G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_gamma n epsilon (X i) (G i) c).
+Definition normed_rows_gradient_beta (S : nat) (G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_beta (G i) c).
+
+(** of the row; of the first 2 * pairs channels, and the rest is copied *)
+Definition rotary_gradient (m : pairing) (pairs : nat) (cosines sines g : row) : row :=                   (* GRD.D20 *)
+  rotary m pairs cosines (fun n => - sines n) g.
+
+Definition relu_gradient (x g : R) : R := where_positive x g.                                             (* DEC.D18 *)
+Definition gelu_gradient (x g : R) : R :=                                                                 (* DEC.D19 *)
+  let tau := tanh (gelu_slope * (x + gelu_cubic * x ^ 3)) in
+  / 2 * g * (1 + tau + x * (1 - tau ^ 2) * gelu_slope * (1 + 3 * gelu_cubic * x ^ 2)).
 
 (** * 14 Training *)
 

@@ -155,3 +155,16 @@ Proof.
       destruct M as [_ [_ [_ [_ S]]]]; specialize (S h); destruct (sinks x' h) as [v|]; simpl in S |- *; [|ring].
       destruct S as [a [E _]]; rewrite E; reflexivity.
 Qed.
+
+(** GRD.D12: an entry of the bias that hides its keys wherever it is read, as minus infinity does, receives nothing *)
+Theorem hiding_bias_has_zero_gradient C x g gL b' h' i' j' :
+  (forall b h i j, broadcast (bias_batch C) b = b' -> broadcast (bias_heads C) h = h' ->
+     broadcast (bias_rows C) i = i' -> broadcast (bias_keys C) j = j' -> visible (head_at C b h) i j = false) ->
+  bias_tensor (call_gradient C x g gL) b' h' i' j' = 0.
+Proof.
+  intros H; simpl; unfold add_broadcast.
+  apply sum_zero; intros b B; apply sum_zero; intros h U; apply sum_zero; intros i I; apply sum_zero; intros j J.
+  apply filter_In in B as [_ B], U as [_ U], I as [_ I], J as [_ J]; apply Nat.eqb_eq in B, U, I, J.
+  unfold row_bias_gradient; rewrite row_logit_gradient_hidden, logit_bias_gradient_scal; [ring|].
+  rewrite in_row_keys, (H b h i j B U I J), andb_false_r; discriminate.
+Qed.

@@ -125,7 +125,8 @@ Proof.
   cbv zeta; set (x := operands_at shared_bias_call (fun _ _ _ _ => 0) shared_bias_tensors 0 0).
   assert (K : forall i, row_keys (plain_head 2) i = [0; 1]%nat) by reflexivity.
   assert (L : forall i j, exp (logits_of (plain_head 2) x i j) = 1).
-  { intros i j; rewrite <- exp_0; f_equal; unfold logits_of, row_logits, dot; simpl; unfold broadcast_bias; simpl; ring. }
+  { intros i j; rewrite <- exp_0; f_equal; unfold logits_of, row_logits, dot; simpl.
+    unfold broadcast_bias; simpl; ring. }
   assert (W : forall i j, (j < 2)%nat -> weights_of (plain_head 2) x i j = 1 / 2).
   { intros i j J; rewrite weights_of_visible by (apply in_gathered; auto); unfold sink_softmax, total; rewrite K.
     unfold sum; rewrite !L; simpl; field. }

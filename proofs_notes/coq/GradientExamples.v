@@ -117,6 +117,9 @@ Definition shared_bias_tensors : tensors :=
   Tensors (fun _ _ _ _ => 0) (fun _ _ _ _ => 0) (fun _ _ j _ => match j with 0%nat => 1 | _ => 0 end)
           (fun _ _ _ _ => 0) (fun _ => None).
 
+Lemma shared_bias_call_is_a_call : is_call shared_bias_call.
+Proof. constructor; simpl; try exact (Nat.divide_refl 1); auto; intros; exact I. Qed.
+
 (** GRD.E3 *)
 Theorem GRD_E3 :
   let G := call_gradient shared_bias_call shared_bias_tensors (fun _ _ _ _ => 1) (fun _ _ _ => 0) in

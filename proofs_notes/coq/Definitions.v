@@ -563,9 +563,9 @@ Definition softmax_gradient (keys : list nat) (w g : row) (j : nat) : R := w j *
 Definition masked_softmax_gradient (n : nat) (A : visible_set) (w g : row) (j : nat) : R :=               (* GRD.D2 *)
   if (j <? n)%nat && A j then softmax_gradient (gathered n A) w g j else 0.
 
-(** the weight that the sink takes for itself *)
-Definition sink_share (keys : list nat) (sink : option R) (s : row) : R :=
-  match sink with Some a => exp a / total keys sink s | None => 0 end.
+(** the weight that the sink takes for itself, where there is one *)
+Definition share_of_sink (keys : list nat) (sink : option R) (s : row) : R :=
+  match sink with Some a => sink_share keys a s | None => 0 end.
 Definition sink_gradient (share : R) (keys : list nat) (w g : row) : R := - (share * centre keys w g).    (* GRD.D3 *)
 
 (** what a call means by log-sum-exp: whether it counts the sink, and whether it is told in base 2 *)
@@ -654,9 +654,9 @@ Definition row_bias_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands
   logit_bias_gradient (place h) (cap h) (scale h) (product h x i j) (biases x i j)
                       (row_logit_gradient h f d_v x i g gL j).
 Definition row_sink_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R) : R :=
-  sink_gradient (sink_share (row_keys h i) (sink x) (logits_of h x i))
+  sink_gradient (share_of_sink (row_keys h i) (sink x) (logits_of h x i))
                 (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) +
-  log_sum_exp_gradient f (sink_share (row_keys h i) (counted f (sink x)) (logits_of h x i)) gL.
+  log_sum_exp_gradient f (share_of_sink (row_keys h i) (counted f (sink x)) (logits_of h x i)) gL.
 
 (** the rows below n that see key j, and those that keep it too *)
 Definition seen_by (h : head) (n j : nat) : list nat := filter (fun i => visible h i j) (range n).

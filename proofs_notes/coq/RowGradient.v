@@ -95,11 +95,11 @@ Proof. unfold row_keys; rewrite in_gathered, andb_true_iff, Nat.ltb_lt; tauto. Q
 
 Lemma weights_of_visible h x i j :
   In j (row_keys h i) -> weights_of h x i j = sink_softmax (row_keys h i) (sink x) (logits_of h x i) j.
-Proof. intros H; apply in_row_keys in H; unfold weights_of, row_weights; rewrite H; reflexivity. Qed.
+Proof. intros H; apply in_row_keys in H; unfold weights_of, row_weights, masked_sink_softmax; rewrite H; reflexivity. Qed.
 
 Lemma weights_of_hidden h x i j : ~ In j (row_keys h i) -> weights_of h x i j = 0.
 Proof.
-  rewrite in_row_keys; unfold weights_of, row_weights; intros H.
+  rewrite in_row_keys; unfold weights_of, row_weights, masked_sink_softmax; intros H.
   destruct ((j <? key_count h)%nat && visible h i j); [congruence|reflexivity].
 Qed.
 
@@ -151,8 +151,8 @@ Lemma counted_moves f (a : R -> option R) t a' :
   sink_moves a t a' -> sink_moves (fun u => counted f (a u)) t (counted f a').
 Proof. unfold counted; destruct (counts_sink f); simpl; auto. Qed.
 
-Lemma sink_share_counted f keys a s a' :
-  sink_share keys (counted f a) s * or_zero (counted f a') = sink_share keys (counted f a) s * or_zero a'.
+Lemma share_of_sink_counted f keys a s a' :
+  share_of_sink keys (counted f a) s * or_zero (counted f a') = share_of_sink keys (counted f a) s * or_zero a'.
 Proof. unfold counted; destruct (counts_sink f); simpl; ring. Qed.
 
 (** Jacobian times direction: what dual numbers return for an output and a log-sum-exp of a row *)
@@ -242,5 +242,5 @@ Proof.
     fold w dw w_L l'.
     rewrite (sum_ext _ (fun k => sink_softmax (row_keys h i) (sink (x t)) (logits_of h (x t) i) k * l' k)
       (fun k => w k * l' k)) by (intros j Hj; unfold w; rewrite weights_of_visible by exact Hj; reflexivity).
-    rewrite sink_share_counted; unfold in_base, in_base_2, Rdiv; destruct (base_2 f); ring.
+    rewrite share_of_sink_counted; unfold in_base, in_base_2, Rdiv; destruct (base_2 f); ring.
 Qed.

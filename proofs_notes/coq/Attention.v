@@ -34,10 +34,14 @@ Proof. apply in_gathered. Qed.
 
 Lemma row_weights_visible h Q K bias sink i j : In j (row_keys h i) ->
   row_weights h Q K bias sink i j = sink_softmax (row_keys h i) sink (row_logits h Q K bias i) j.
-Proof. unfold row_weights, masked_sink_softmax; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
+Proof.
+  unfold row_weights, masked_sink_softmax; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto.
+Qed.
 
 Lemma row_weights_hidden h Q K bias sink i j : ~ In j (row_keys h i) -> row_weights h Q K bias sink i j = 0.
-Proof. unfold row_weights, masked_sink_softmax; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
+Proof.
+  unfold row_weights, masked_sink_softmax; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto.
+Qed.
 
 Lemma dot_ext d q q' k k' :
   (forall c, (c < d)%nat -> q c = q' c) -> (forall c, (c < d)%nat -> k c = k' c) -> dot d q k = dot d q' k'.
@@ -64,7 +68,7 @@ Proof.
   apply weighted_values_ext; intros j Hj; apply H, Hj.
 Qed.
 
-(** The row lemma: two rows that see the same keys, with equal logits, values and kept marks there, have equal results. *)
+(** The row lemma: rows that see the same keys, with equal logits, values and kept marks there, have equal results. *)
 Lemma row_lemma h h' Q Q' K K' V V' bias bias' sink i i' :
   row_keys h i = row_keys h' i' -> value_factor h = value_factor h' ->
   (forall j, In j (row_keys h i) ->
@@ -138,7 +142,8 @@ Definition decoding_head (h : head) (t : nat) : head :=
 Lemma gathered_ext_below n m A A' : (n <= m)%nat -> (forall j, (j < n)%nat -> A j = A' j) ->
   gathered m A = gathered n A' ++ filter A (seq n (m - n)).
 Proof.
-  intros Hnm H; unfold gathered, range; replace m with (n + (m - n))%nat at 1 by lia; rewrite seq_app, filter_app; f_equal.
+  intros Hnm H; unfold gathered, range; replace m with (n + (m - n))%nat at 1 by lia; rewrite seq_app, filter_app;
+    f_equal.
   apply filter_ext_in; intros j Hj; apply in_seq in Hj; apply H; lia.
 Qed.
 

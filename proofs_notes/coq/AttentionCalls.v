@@ -1,5 +1,5 @@
-(** The whole call: which rows it is made of, what a row depends on, the one-query and the textbook form, and query heads
-    that share key heads. *)
+(** The whole call: which rows it is made of, what a row depends on, the one-query and the textbook form, and query
+    heads that share key heads. *)
 From Attest Require Export AttentionLaws.
 
 (** the result of a row of the call ATT.D8 *)
@@ -21,7 +21,8 @@ Theorem a_result_depends_on_its_own_entries_only m Hq Hk Hv call Q Q' K K' V V' 
   (forall j c, K b (key_head m Hq Hk h) j c = K' b (key_head m Hq Hk h) j c) ->
   (forall j c, V b (key_head m Hq Hv h) j c = V' b (key_head m Hq Hv h) j c) ->
   (forall j, bias b h i j = bias' b h i j) ->
-  same_result (call_result m Hq Hk Hv call Q K V bias sink b h i) (call_result m Hq Hk Hv call Q' K' V' bias' sink' b h i).
+  same_result (call_result m Hq Hk Hv call Q K V bias sink b h i)
+              (call_result m Hq Hk Hv call Q' K' V' bias' sink' b h i).
 Proof. intros Hs HQ HK HV Hb; unfold call_result; rewrite Hs; apply same_head; auto. Qed.
 
 (** ATT.P4: the same row as a call of one batch entry, one head of each kind and one query, with the visible set of the
@@ -95,19 +96,20 @@ Proof.
     replace h with ((h - length l) + 1 * length l)%nat at 2 by lia; rewrite Nat.mod_add; lia.
 Qed.
 
-(** the heads of a batch entry, repeated *)
-Definition repeated (m : head_map) (heads key_heads : nat) (K : nat -> matrix) (h : nat) : matrix :=
+(** the heads of a batch entry, repeated; beyond the last head there is none *)
+Definition repeated {A : Type} (none : A) (m : head_map) (heads key_heads : nat) (K : nat -> A) (h : nat) : A :=
   let l := map K (range key_heads) in
   let n := (heads / key_heads)%nat in
-  nth h (match m with grouped => repeat_each n l | tiled => repeat_whole n l end) (fun _ _ => 0).
+  nth h (match m with grouped => repeat_each n l | tiled => repeat_whole n l end) none.
 
 (** MHA.D1: the map picks the entry of the repeated list *)
-Theorem key_head_of_a_query_head_is_that_of_the_repeated_heads m heads key_heads K h :
-  Nat.divide key_heads heads -> (h < heads)%nat -> repeated m heads key_heads K h = K (key_head m heads key_heads h).
+Theorem key_head_of_a_query_head_is_that_of_the_repeated_heads {A} (none : A) m heads key_heads K h :
+  Nat.divide key_heads heads -> (h < heads)%nat ->
+  repeated none m heads key_heads K h = K (key_head m heads key_heads h).
 Proof.
   intros [z Hz] Hh; assert (Hk : key_heads <> O) by (intros ->; lia).
   assert (E : (heads / key_heads = z)%nat) by (rewrite Hz; apply Nat.div_mul, Hk).
-  assert (N : forall n, (n < key_heads)%nat -> nth n (map K (range key_heads)) (fun _ _ => 0) = K n).
+  assert (N : forall n, (n < key_heads)%nat -> nth n (map K (range key_heads)) none = K n).
   { intros n Hn; rewrite (nth_indep _ _ (K 0%nat)) by (rewrite map_length; unfold range; rewrite seq_length; exact Hn).
     rewrite map_nth; unfold range; rewrite seq_nth by exact Hn; reflexivity. }
   assert (L : length (map K (range key_heads)) = key_heads) by (rewrite map_length; apply seq_length).
@@ -134,10 +136,11 @@ Proof. intros H; unfold key_head; destruct m; [rewrite Nat.div_1_r; apply Nat.di
 
 (** ATT.P15: for either map, with the heads repeated as it says; descale factors are part of [call], so each query head
     keeps its own *)
-Theorem grouped_heads_equal_repeated_heads m Hq Hk Hv call Q K V bias sink b h i :
+Theorem grouped_heads_equal_repeated_heads none m Hq Hk Hv call Q K V bias sink b h i :
   Nat.divide Hk Hq -> Nat.divide Hv Hq -> (h < Hq)%nat ->
   same_result (call_result m Hq Hk Hv call Q K V bias sink b h i)
-    (call_result m Hq Hq Hq call Q (fun b => repeated m Hq Hk (K b)) (fun b => repeated m Hq Hv (V b)) bias sink b h i).
+    (call_result m Hq Hq Hq call Q (fun b => repeated none m Hq Hk (K b)) (fun b => repeated none m Hq Hv (V b))
+                 bias sink b h i).
 Proof.
   intros HK HV Hh; unfold call_result.
   rewrite !key_head_identity, !key_head_of_a_query_head_is_that_of_the_repeated_heads by assumption.

@@ -1,6 +1,6 @@
 (** How far wrong values and wrong logits can carry the output of a row. A value counts with its weight, and all weights
     together are at most 1; a logit counts by the factor that its exponential changes by. *)
-From Attest Require Export AttentionLaws.
+From Attest Require Export Stable AttentionLaws.
 
 Lemma kept_weights_sum_at_most_one keys kept sink l :
   sum (filter kept keys) (sink_softmax keys sink l) <= 1.
@@ -54,9 +54,8 @@ Lemma total_perturbed keys sink sink' l l' eps :
   (forall k, In k keys -> Rabs (l' k - l k) <= eps) -> sink_within eps sink sink' ->
   total keys sink' l' <= exp eps * total keys sink l.
 Proof.
-  intros H Hs; unfold total; rewrite Rmult_plus_distr_l, <- sum_scal; apply Rplus_le_compat.
-  - apply sum_le; intros k Hk; rewrite <- exp_plus; apply exp_le.
-    destruct (Rabs_between _ _ _ (H k Hk)); lra.
+  intros H Hs; unfold total; rewrite Rmult_plus_distr_l; apply Rplus_le_compat.
+  - apply perturbed_sums; intros k Hk; destruct (Rabs_between _ _ _ (H k Hk)); lra.
   - destruct sink as [a|], sink' as [a'|]; simpl in Hs; try tauto; [|lra].
     rewrite <- exp_plus; apply exp_le; destruct (Rabs_between _ _ _ Hs); lra.
 Qed.
@@ -103,12 +102,14 @@ Theorem output_error_of_wrong_logits keys kept sink sink' l l' V c eps B : 0 <= 
 Proof.
   intros He HB Hl Hs HV; rewrite !quotient_equals_weights_times_values, <- sum_minus.
   assert (Hw : forall j, In j keys ->
-    Rabs (sink_softmax keys sink' l' j - sink_softmax keys sink l j) <= (exp (2 * eps) - 1) * sink_softmax keys sink l j).
+    Rabs (sink_softmax keys sink' l' j - sink_softmax keys sink l j) <=
+    (exp (2 * eps) - 1) * sink_softmax keys sink l j).
   { intros j Hj; destruct (weights_change_by_a_factor_of_at_most_exp_2_eps keys sink sink' l l' eps j) as [L U]; auto.
     pose proof (sink_softmax_nonneg keys sink l j Hj) as P; set (w := sink_softmax keys sink l j) in *.
     rewrite exp_Ropp in L; pose proof (exp_pos (2 * eps)); set (e := exp (2 * eps)) in *.
     assert (2 - e <= / e).  (* (e - 1)^2 / e >= 0 *)
-    { assert (0 <= (e - 1) * (e - 1) * / e) by (apply Rmult_le_pos; [apply Rle_0_sqr|apply Rlt_le, Rinv_0_lt_compat; lra]).
+    { assert (0 <= (e - 1) * (e - 1) * / e)
+        by (apply Rmult_le_pos; [apply Rle_0_sqr|apply Rlt_le, Rinv_0_lt_compat; lra]).
       replace ((e - 1) * (e - 1) * / e) with (e - 2 + / e) in * by (field; lra); lra. }
     assert ((2 - e) * w <= / e * w) by (apply Rmult_le_compat_r; assumption).
     apply Rabs_le; lra. }

@@ -36,7 +36,8 @@ Lemma ATT_E2 :
   (w 0%nat 0%nat = 1 /\ w 0%nat 1%nat = 0 /\ o 0%nat = 4 /\ L 0%nat = 0) /\
   (w 1%nat 0%nat = 1 / 4 /\ w 1%nat 1%nat = 3 / 4 /\ o 1%nat = 7 /\ L 1%nat = ln 4).
 Proof.
-  cbv zeta; unfold row_weights, masked_sink_softmax, attend_row, row_lse, sink_log_sum_exp, sink_softmax, weighted_values, total, row_keys.
+  cbv zeta; unfold row_weights, masked_sink_softmax, attend_row, row_lse, sink_log_sum_exp, sink_softmax,
+    weighted_values, total, row_keys.
   cbn -[row_logits INR].
   rewrite !E2_logit by lia; cbn; rewrite !exp_0, !exp_ln by lra.
   repeat split; try field; [rewrite !Rplus_0_r; apply ln_1|f_equal; ring].
@@ -55,7 +56,8 @@ Lemma ATT_E5 :
   o (Some (ln 6)) = 3 /\ L (Some (ln 6)) = ln 12 /\ o None = 6 /\ L None = ln 6.
 Proof.
   cbv zeta; unfold attend_row, row_lse, sink_log_sum_exp, weighted_values, total.
-  rewrite plain_row_keys, filter_all by reflexivity; cbn -[row_logits plain_head]; rewrite !E5_logit; cbn; rewrite !exp_0, !exp_ln by lra.
+  rewrite plain_row_keys, filter_all by reflexivity; cbn -[row_logits plain_head]; rewrite !E5_logit; cbn;
+    rewrite !exp_0, !exp_ln by lra.
   repeat split; try field; f_equal; ring.
 Qed.
 

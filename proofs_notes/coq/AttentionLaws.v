@@ -27,12 +27,6 @@ Qed.
 
 Definition no_dropout (h : head) (i : nat) : Prop := forall j, In j (row_keys h i) -> kept h i j = true.
 
-Lemma filter_all {A} (f : A -> bool) l : (forall x, In x l -> f x = true) -> filter f l = l.
-Proof.
-  induction l as [|a l IH]; intros H; [reflexivity|]; simpl.
-  rewrite H by (left; reflexivity); rewrite IH; [reflexivity|]; intros; apply H; right; assumption.
-Qed.
-
 Lemma attend_row_no_dropout h Q K V bias sink i c : no_dropout h i ->
   attend_row h Q K V bias sink i c =
   value_factor h * sum (row_keys h i) (fun j => sink_softmax (row_keys h i) sink (row_logits h Q K bias i) j * V j c).
@@ -190,6 +184,16 @@ Lemma places_agree_without_a_softcap sigma x b :
 Proof. reflexivity. Qed.
 Lemma places_agree_at_scale_one cap x b : logit inside_scale cap 1 x b = logit before_softcap cap 1 x b.
 Proof. simpl; rewrite !Rmult_1_l; reflexivity. Qed.
+
+(** ATT.D9: the forms are equal up to the query's position, and differ in sign after it *)
+Lemma alibi_forms mu p j :
+  ((Z.of_nat j <= p)%Z -> alibi distance mu p j = alibi signed mu p j) /\
+  ((p <= Z.of_nat j)%Z -> alibi distance mu p j = - alibi signed mu p j).
+Proof.
+  unfold alibi; split; intros H.
+  - rewrite Z.abs_eq by lia; rewrite !minus_IZR; ring.
+  - rewrite Z.abs_neq by lia; rewrite opp_IZR, !minus_IZR; ring.
+Qed.
 
 (** ATT.D14: the stage after the softcap, from the stage before it *)
 Lemma biased_is_capped_and_late_bias h Q K bias i j :

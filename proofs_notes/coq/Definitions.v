@@ -275,7 +275,7 @@ Definition key_head (m : head_map) (heads key_heads h : nat) : nat :=           
   | tiled => h mod key_heads
   end.
 
-(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what the rows of a head share *)
+(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what its rows share *)
 Definition attention (m : head_map) (heads key_heads value_heads : nat) (call : nat -> nat -> head)
                      (Q K V bias : nat -> nat -> matrix) (sink : nat -> option R) (b h i c : nat) : R :=  (* ATT.D8 *)
   attend_row (call b h) (Q b h) (K b (key_head m heads key_heads h)) (V b (key_head m heads value_heads h))
@@ -362,7 +362,8 @@ Definition output_rows (L : layer) (heads : nat -> matrix) : matrix :=          
   projected (query_heads e * value_width e) (to_output L) (merge_heads (value_width e) heads).
 
 (** the weights of H heads, averaged *)
-Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R := sum (range H) (fun h => w h j) / INR H. (* MHA.D12 *)
+Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R :=                                       (* MHA.D12 *)
+  sum (range H) (fun h => w h j) / INR H.
 
 Definition layer_head (L : layer) (Xq Xk Xv : matrix) (h : nat) : matrix :=                               (* MHA.D13 *)
   attend_row (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (layer_values L Xv h)
@@ -374,7 +375,8 @@ Record multi_head := MultiHead {
   query_projections : list matrix;  key_projections : list matrix;  value_projections : list matrix;
   output_projection : matrix
 }.
-Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head) (Xq Xk Xv : matrix) : matrix := (* MHA.D15 *)
+Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head)
+                                (Xq Xk Xv : matrix) : matrix :=                                           (* MHA.D15 *)
   let heads := fun h =>
     textbook_attention (head_width e) S
       (project_heads (query_input e) (query_projections r) Xq h)
@@ -392,13 +394,15 @@ Record slot := Slot { slot_name : layer_slot; slot_shape : list nat }.
 Record tensor := Tensor { tensor_shape : list nat; tensor_entry : nat -> R }.
 
 (** a list of one or none: of slots, or of values *)
-Definition optional {A : Type} (enabled : bool) (x : A) : list A := if enabled then [x] else [].          (* OPT.D1, OPT.D2 *)
+Definition optional {A : Type} (enabled : bool) (x : A) : list A :=                               (* OPT.D1, OPT.D2 *)
+  if enabled then [x] else [].
 
 Definition optional_init {A : Type} (enabled : bool) (s : slot) (initial : A) : list (slot * A) :=        (* OPT.D3 *)
   map (fun s => (s, initial)) (optional enabled s).
 
 (** None where the list is refused (OPT.C1, OPT.C2) *)
-Definition take_optional (enabled : bool) (s : slot) (l : list tensor) : option (option tensor * list tensor) := (* OPT.D4 *)
+Definition take_optional (enabled : bool) (s : slot) (l : list tensor)
+  : option (option tensor * list tensor) :=                                                               (* OPT.D4 *)
   if enabled then
     match l with
     | t :: rest => if list_eq_dec Nat.eq_dec (tensor_shape t) (slot_shape s) then Some (Some t, rest) else None
@@ -440,7 +444,8 @@ Fixpoint take_all (slots : list (bool * slot)) (l : list tensor) : option (list 
   | [] => Some ([], l)
   | (enabled, s) :: more =>
       match take_optional enabled s l with
-      | Some (t, rest) => match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
+      | Some (t, rest) =>
+          match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
       | None => None
       end
   end.

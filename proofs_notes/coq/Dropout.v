@@ -1,5 +1,5 @@
-(** Dropout: what it does to the weights and the output, on average and at its ends. Chance is an argument here: a finite
-    list of outcomes, each with its probability and its kept mask. *)
+(** Dropout: what it does to the weights and the output, on average and at its ends. Chance is an argument here: a
+    finite list of outcomes, each with its probability and its kept mask. *)
 From Attest Require Export AttentionLaws.
 
 Lemma kept_weight_below_one w p r : p <> 1 -> kept_weight w p r = if r then w / (1 - p) else 0.
@@ -73,13 +73,10 @@ Fixpoint masks (n : nat) : list (list bool) :=
 Definition independent (p : R) (mask : list bool) : R :=
   fold_right (fun kept x => (if kept : bool then 1 - p else p) * x) 1 mask.
 
-Lemma sum_of_mapped {A B} (g : A -> B) l f : sum (map g l) f = sum l (fun a => f (g a)).
-Proof. induction l; simpl; [|rewrite IHl]; reflexivity. Qed.
-
 Lemma independent_sums_to_one p n : sum (masks n) (independent p) = 1.
 Proof.
   induction n as [|n IH]; simpl; [ring|].
-  rewrite sum_app, !sum_of_mapped; simpl; rewrite !sum_scal, IH; ring.
+  rewrite sum_app, !sum_map; simpl; rewrite !sum_scal, IH; ring.
 Qed.
 
 Lemma independent_nonneg p mask : 0 <= p < 1 -> 0 <= independent p mask.
@@ -91,7 +88,7 @@ Proof.
   intros Hp Hk; split; [intros o _; apply independent_nonneg, Hp|].
   split; [apply independent_sums_to_one|]; intros j Hj; apply Hk in Hj; clear Hk.
   revert j Hj; induction n as [|n IH]; intros j Hj; [lia|].
-  simpl; rewrite sum_app, !sum_of_mapped; destruct j as [|j]; simpl.
+  simpl; rewrite sum_app, !sum_map; destruct j as [|j]; simpl.
   - rewrite sum_scal, independent_sums_to_one, (sum_zero _ (fun _ => 0)) by reflexivity; ring.
   - rewrite (sum_ext _ _ (fun a => (1 - p) * (if nth j a false then independent p a else 0)))
       by (intros a _; destruct (nth j a false); ring).

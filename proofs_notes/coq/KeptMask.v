@@ -22,7 +22,8 @@ Proof.
   pose proof (L x); pose proof (L y); lia.
 Qed.
 
-Definition are_words (c : words) : Prop := is_word (word0 c) /\ is_word (word1 c) /\ is_word (word2 c) /\ is_word (word3 c).
+Definition are_words (c : words) : Prop :=
+  is_word (word0 c) /\ is_word (word1 c) /\ is_word (word2 c) /\ is_word (word3 c).
 
 Lemma round_makes_words c k : are_words c -> is_word (fst k) -> is_word (snd k) -> are_words (philox_round c k).
 Proof.
@@ -30,7 +31,8 @@ Proof.
     apply lxor_is_word; auto using high_is_word.
 Qed.
 
-Lemma rounds_make_words n : forall c k, are_words c -> is_word (fst k) -> is_word (snd k) -> are_words (philox_rounds n c k).
+Lemma rounds_make_words n : forall c k, are_words c -> is_word (fst k) -> is_word (snd k) ->
+  are_words (philox_rounds n c k).
 Proof.
   induction n as [|n IH]; intros c k Hc Hk Hk'; [exact Hc|].
   simpl; apply IH; [apply round_makes_words; assumption|apply low_is_word|apply low_is_word].
@@ -92,12 +94,13 @@ Lemma kept_mask_entry seed p shape n d : (n < entries shape)%nat ->
   nth n (kept_mask seed p shape) d = is_kept (random_word seed n) p.
 Proof.
   intros H; unfold kept_mask; fold (entries shape).
-  rewrite (nth_indep _ d (is_kept (random_word seed 0) p)) by (rewrite map_length; unfold range; rewrite seq_length; exact H).
+  rewrite (nth_indep _ d (is_kept (random_word seed 0) p))
+    by (rewrite map_length; unfold range; rewrite seq_length; exact H).
   rewrite (map_nth (fun n => is_kept (random_word seed n) p)); unfold range; rewrite seq_nth by exact H; reflexivity.
 Qed.
 
 Lemma is_kept_spec x p : is_kept x p = true <-> p <= IZR x / 2 ^ 32.
-Proof. unfold is_kept; destruct (Rle_dec _ _); split; intros; try assumption; try reflexivity; [discriminate|contradiction]. Qed.
+Proof. unfold is_kept; destruct (Rle_dec _ _); split; intros; try discriminate; tauto. Qed.
 
 (** DRP.P3 *)
 Theorem an_entry_depends_on_seed_and_index_only seed p shape shape' n d :
@@ -112,7 +115,8 @@ Proof.
   intros H; unfold kept_mask; fold (entries (B :: shape)); fold (entries (B' :: shape)).
   assert (L : (entries (B :: shape) <= entries (B' :: shape))%nat) by (simpl; apply Nat.mul_le_mono_r, H).
   rewrite firstn_map; f_equal; unfold range.
-  replace (entries (B' :: shape)) with (entries (B :: shape) + (entries (B' :: shape) - entries (B :: shape)))%nat by lia.
+  replace (entries (B' :: shape))
+    with (entries (B :: shape) + (entries (B' :: shape) - entries (B :: shape)))%nat by lia.
   rewrite seq_app, firstn_app, seq_length, Nat.sub_diag, firstn_O, app_nil_r, firstn_all2; [reflexivity|].
   rewrite seq_length; lia.
 Qed.
@@ -164,7 +168,8 @@ Proof.
   { change (map (fun x => is_kept x (1 / 2)) (map (random_word 0) (range 4)) = [false; true; true; true]).
     replace (map (random_word 0) (range 4)) with [0x6627e8d5; 0xe169c58d; 0xbc57ac4c; 0x9b00dbd8]%Z
       by (vm_compute; reflexivity).
-    simpl map; unfold is_kept; repeat f_equal; destruct (Rle_dec _ _) as [H|H]; try reflexivity; exfalso; simpl in H; lra. }
+    simpl map; unfold is_kept; repeat f_equal;
+      destruct (Rle_dec _ _) as [H|H]; try reflexivity; exfalso; simpl in H; lra. }
   rewrite E; split; [reflexivity|]; simpl; rewrite !kept_weight_below_one by lra.
   replace (1 / 4 / (1 - 1 / 2)) with (1 / 2) by field; reflexivity.
 Qed.

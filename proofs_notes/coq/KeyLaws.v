@@ -24,19 +24,6 @@ Proof.
   - intros x Hx; apply in_map_iff in Hx; destruct Hx as (j & <- & Hj); rewrite in_range in *; auto.
 Qed.
 
-Lemma sum_map {A B} (l : list A) (g : A -> B) f : sum (map g l) f = sum l (fun j => f (g j)).
-Proof. induction l; simpl; [|rewrite IHl]; reflexivity. Qed.
-
-Lemma permutation_filter {A} (f : A -> bool) l l' : Permutation l l' -> Permutation (filter f l) (filter f l').
-Proof.
-  induction 1 as [|x l l' _ IH|x y l|]; simpl; [constructor| | |econstructor; eassumption].
-  - destruct (f x); [constructor|]; assumption.
-  - destruct (f x), (f y); repeat constructor; apply Permutation_refl.
-Qed.
-
-Lemma filter_map {A B} (f : B -> bool) (g : A -> B) l : filter f (map g l) = map g (filter (fun a => f (g a)) l).
-Proof. induction l as [|a l IH]; simpl; [reflexivity|]; destruct (f (g a)); simpl; rewrite IH; reflexivity. Qed.
-
 Lemma row_keys_permuted h pi i : permutes (key_count h) pi ->
   Permutation (map pi (row_keys (head_of_keys h pi) i)) (row_keys h i).
 Proof.
@@ -50,7 +37,8 @@ Proof. unfold total; rewrite sum_map; reflexivity. Qed.
 (** ATT.P5: output and log-sum-exp stay, with the sink counted or not, and the weights are permuted *)
 Theorem permuting_keys_changes_nothing h Q K V bias sink pi i : permutes (key_count h) pi ->
   let r := row_result h Q K V bias sink i in
-  let r' := row_result (head_of_keys h pi) Q (fun j => K (pi j)) (fun j => V (pi j)) (fun i j => bias i (pi j)) sink i in
+  let r' := row_result (head_of_keys h pi) Q (fun j => K (pi j)) (fun j => V (pi j))
+                       (fun i j => bias i (pi j)) sink i in
   (forall c, result_output r' c = result_output r c) /\
   (forall b, result_lse r' b = result_lse r b) /\
   (forall j, (j < key_count h)%nat -> result_weights r' j = result_weights r (pi j)).
@@ -88,7 +76,8 @@ Definition with_a_copy (n k : nat) (x : row) (j : nat) : R := if (j <? n)%nat th
 Definition raised (k : nat) (t : R) (l : row) (j : nat) : R := if Nat.eqb j k then l j + t else l j.
 
 Lemma sum_raised keys k t (l : row) (f : row) : NoDup keys -> In k keys ->
-  sum keys (fun j => exp (raised k t l j) * f j) = sum keys (fun j => exp (l j) * f j) + (exp t - 1) * (exp (l k) * f k).
+  sum keys (fun j => exp (raised k t l j) * f j) =
+  sum keys (fun j => exp (l j) * f j) + (exp t - 1) * (exp (l k) * f k).
 Proof.
   intros Hnd Hk; rewrite <- (sum_delta keys k (fun j => (exp t - 1) * (exp (l j) * f j))) by assumption.
   rewrite <- sum_plus; apply sum_ext; intros j _; unfold raised; rewrite Nat.eqb_sym.
@@ -121,7 +110,8 @@ Proof.
     - replace (n + 1 - n)%nat with 1%nat by lia; simpl; rewrite Nat.ltb_irrefl, Hkv; reflexivity.
     - lia.
     - intros j Hj; apply Nat.ltb_lt in Hj; rewrite Hj; reflexivity. }
-  assert (Hin : forall j, In j keys -> (j <? n)%nat = true) by (intros j Hj; apply in_row_keys in Hj; apply Nat.ltb_lt, Hj).
+  assert (Hin : forall j, In j keys -> (j <? n)%nat = true)
+    by (intros j Hj; apply in_row_keys in Hj; apply Nat.ltb_lt, Hj).
   assert (Hl : forall j, In j keys -> row_logits h2 Q K2 bias2 i j = l j).
   { intros j Hj; unfold row_logits, bias2, with_a_copy, K2, h2; simpl; rewrite (Hin j Hj); reflexivity. }
   assert (Hln : row_logits h2 Q K2 bias2 i n = l k).

@@ -1,4 +1,4 @@
-(** The layer: biases of zeros, repeated weights, identity projections, a key of zeros, averaged weights, output bias. *)
+(** Layers that differ in one part: biases of zeros, an output bias, repeated weights. *)
 From Attest Require Export Heads.
 
 (** ** Layers that differ in one part *)
@@ -80,7 +80,8 @@ Definition repeated_layer (L : layer) : layer :=
                  (query_input e) (key_input e) (value_input e) (output_width e))
         (shared_by L) (to_queries L) (repeat_projection (head_width e) fk (to_keys L))
         (repeat_projection (value_width e) fv (to_values L)) (to_output L)
-        (option_map (fun r => (repeat_columns (head_width e) fk (fst r), repeat_columns (value_width e) fv (snd r))) (added_row L))
+        (option_map (fun r => (repeat_columns (head_width e) fk (fst r), repeat_columns (value_width e) fv (snd r)))
+                    (added_row L))
         (zero_attention L) (projected_count L) (unpadded L) (inside L) (inside_bias L) (inside_sink L).
 
 Lemma repeat_columns_at w f x h c : (c < w)%nat -> repeat_columns w f x (h * w + c)%nat = x (f h * w + c)%nat.
@@ -109,15 +110,15 @@ Proof.
   set (L' := repeated_layer L).
   transitivity (output_rows L (layer_head L' Xq Xk Xv) i n); [reflexivity|].
   apply output_rows_ext; intros h c Hh Hc; unfold layer_head.
+  set (fk := key_head (shared_by L) (query_heads (extents L)) (key_heads (extents L))).
+  set (fv := key_head (shared_by L) (query_heads (extents L)) (value_heads (extents L))).
   replace (inner_head L' h) with (inner_head L h)
     by (unfold inner_head, added_count; simpl; destruct (added_row L); reflexivity).
   apply attend_row_ext; intros; try reflexivity.
   - unfold layer_keys, split_heads, L', repeated_layer; simpl in *; rewrite key_head_identity by assumption.
-    rewrite <- (projected_keys_repeated _ _ _ (key_head (shared_by L) (query_heads (extents L)) (key_heads (extents L))))
-      by assumption.
+    fold fk; rewrite <- (projected_keys_repeated _ _ _ fk) by assumption.
     f_equal; destruct (added_row L) as [[kr vr]|]; reflexivity.
   - unfold layer_values, split_heads, L', repeated_layer; simpl in *; rewrite key_head_identity by assumption.
-    rewrite <- (projected_keys_repeated _ _ _ (key_head (shared_by L) (query_heads (extents L)) (value_heads (extents L))))
-      by assumption.
+    fold fv; rewrite <- (projected_keys_repeated _ _ _ fv) by assumption.
     f_equal; destruct (added_row L) as [[kr vr]|]; reflexivity.
 Qed.

@@ -21,7 +21,8 @@ Definition identity_layer (m : head_map) (h : head) (d_v : nat) (bias : matrix) 
 (** MHA.P7 *)
 Theorem identity_projections_leave_the_attention_inside m h d_v Q K V bias sink i c : (c < d_v)%nat ->
   layer_output (identity_layer m h d_v bias sink) Q K V i c =
-  attention m 1 1 1 (fun _ _ => h) (fun _ _ => Q) (fun _ _ => K) (fun _ _ => V) (fun _ _ => bias) (fun _ => sink) 0 0 i c.
+  attention m 1 1 1 (fun _ _ => h) (fun _ _ => Q) (fun _ _ => K) (fun _ _ => V) (fun _ _ => bias) (fun _ => sink)
+            0 0 i c.
 Proof.
   intros Hc; unfold layer_output, output_rows, projected; simpl.
   rewrite affine_identity by lia; unfold merge_heads; rewrite Nat.div_small, Nat.mod_small by exact Hc.
@@ -71,12 +72,14 @@ Proof.
   assert (E1 : key_count h1 = (m + 1)%nat) by (unfold h1, m; simpl; unfold added_count; simpl; lia).
   assert (E2 : key_count h2 = m) by (unfold h2, m; simpl; unfold added_count; simpl; lia).
   assert (EK : (forall j e, (j < m)%nat -> K1 j e = K2 j e) /\ forall e, K1 m e = 0).
-  { destruct (projected_keys_zero (key_input (extents L)) (projected_count L) (to_keys L) (option_map fst (added_row L)) Xk)
-      as [A B]; destruct (added_row L) as [[kr vr]|] eqn:Er; split; intros; unfold K1, K2, layer_keys, split_heads, L1, L2;
+  { destruct (projected_keys_zero (key_input (extents L)) (projected_count L) (to_keys L)
+                (option_map fst (added_row L)) Xk) as [A B].
+    destruct (added_row L) eqn:Er; split; intros; unfold K1, K2, layer_keys, split_heads, L1, L2;
       simpl; rewrite Er; [apply A|apply B|apply A|apply B]; assumption. }
   assert (EV : (forall j e, (j < m)%nat -> V1 j e = V2 j e) /\ forall e, V1 m e = 0).
-  { destruct (projected_keys_zero (value_input (extents L)) (projected_count L) (to_values L) (option_map snd (added_row L)) Xv)
-      as [A B]; destruct (added_row L) as [[kr vr]|] eqn:Er; split; intros; unfold V1, V2, layer_values, split_heads, L1, L2;
+  { destruct (projected_keys_zero (value_input (extents L)) (projected_count L) (to_values L)
+                (option_map snd (added_row L)) Xv) as [A B].
+    destruct (added_row L) eqn:Er; split; intros; unfold V1, V2, layer_values, split_heads, L1, L2;
       simpl; rewrite Er; [apply A|apply B|apply A|apply B]; assumption. }
   assert (EB : inner_bias L1 h i m = 0).
   { unfold inner_bias, L1; simpl; destruct (Nat.ltb_spec m (projected_count L)); [lia|reflexivity]. }
@@ -96,7 +99,8 @@ Proof.
       replace (m + 1 - m)%nat with 1%nat by lia; unfold h1, L1; simpl; rewrite Hu; simpl.
       destruct (Nat.ltb_spec m (projected_count L)); [lia|reflexivity]. }
     rewrite K; unfold total; rewrite !sum_app; simpl; rewrite Hm, (proj2 EV).
-    rewrite (sum_ext _ (fun j => exp (l1 j)) (fun j => exp (l2 j))) by (intros j Hj; rewrite Hl by assumption; reflexivity).
+    rewrite (sum_ext _ (fun j => exp (l1 j)) (fun j => exp (l2 j)))
+      by (intros j Hj; rewrite Hl by assumption; reflexivity).
     rewrite (sum_ext _ (fun j => exp (l1 j) * V1 j c) (fun j => exp (l2 j) * V2 j c)).
     + f_equal; ring.
     + intros j Hj; rewrite Hl by assumption; apply in_row_keys in Hj; rewrite E2 in Hj; f_equal; apply EV, Hj.

@@ -100,7 +100,8 @@ Lemma E3_head zero h i : (h < 2)%nat -> (i < 2)%nat ->
   let x := if (i =? 1)%nat then exp 1 else 1 in
   if (h =? 0)%nat then x / ((if zero then 2 else 1) + x) else 0.
 Proof.
-  intros Hh Hi; unfold layer_head, attend_row, weighted_values, total; rewrite E3_keys_of_row, filter_all by reflexivity.
+  intros Hh Hi; unfold layer_head, attend_row, weighted_values, total;
+    rewrite E3_keys_of_row, filter_all by reflexivity.
   pose proof (exp_pos 1).
   destruct zero; cbn [sum]; rewrite !E3_logit, !E3_value by lia;
     destruct h as [|[|h]]; [| |lia| | |lia]; destruct i as [|[|i]]; try lia; cbn; rewrite ?exp_0; field; lra.
@@ -112,8 +113,10 @@ Lemma E3_output zero i n : (i < 2)%nat -> (n < 2)%nat ->
   let x := if (i =? 1)%nat then exp 1 else 1 in
   if (n =? 0)%nat then 2 * (x / ((if zero then 2 else 1) + x)) else 1.
 Proof.
-  intros Hi Hn; unfold layer_output, output_rows, projected, affine, dot, merge_heads; cbn -[layer_head Nat.div Nat.modulo].
-  change (0 / 1)%nat with 0%nat; change (1 / 1)%nat with 1%nat; change (0 mod 1)%nat with 0%nat; change (1 mod 1)%nat with 0%nat.
+  intros Hi Hn; unfold layer_output, output_rows, projected, affine, dot, merge_heads;
+    cbn -[layer_head Nat.div Nat.modulo].
+  change (0 / 1)%nat with 0%nat; change (1 / 1)%nat with 1%nat; change (0 mod 1)%nat with 0%nat;
+    change (1 mod 1)%nat with 0%nat.
   rewrite !E3_head by lia; destruct n as [|[|n]]; [| |lia]; cbn; ring.
 Qed.
 

@@ -45,7 +45,9 @@ Proof.
   - destruct l; [|discriminate]; exists []; repeat split; constructor.
   - destruct enabled; simpl in H.
     + destruct l as [|t l]; [discriminate|]; injection H as Ht Hl; destruct (IH l Hl) as (ms & E & P & F).
-      exists (Some t :: ms); split; [|split; [simpl; rewrite <- P; reflexivity|constructor; [split; [reflexivity|exact Ht]|exact F]]].
+      exists (Some t :: ms); split; [|split].
+      2: simpl; rewrite <- P; reflexivity.
+      2: constructor; [split; [reflexivity|exact Ht]|exact F].
       simpl; destruct (list_eq_dec Nat.eq_dec (tensor_shape t) (slot_shape s)); [rewrite E; reflexivity|contradiction].
     + destruct (IH l H) as (ms & E & P & F).
       exists (None :: ms); split; [simpl; rewrite E; reflexivity|split; [exact P|constructor; [reflexivity|exact F]]].
@@ -92,7 +94,8 @@ Definition depends (s : layer_slot) (k : layer_option) : bool :=
   end.
 
 (** OPT.D3, INI.D6: the plan, with a first value of some kind for each slot; and the first values made from it *)
-Definition layer_plan {A : Type} (e : layer_extents) (o : layer_options) (initial : layer_slot -> A) : list (slot * A) :=
+Definition layer_plan {A : Type} (e : layer_extents) (o : layer_options)
+                      (initial : layer_slot -> A) : list (slot * A) :=
   flat_map (fun c => optional_init (fst c) (snd c) (initial (slot_name (snd c)))) (configured_slots e o).
 Definition first_values {A : Type} (make : slot * A -> tensor) (plan : list (slot * A)) : list tensor := map make plan.
 
@@ -117,6 +120,7 @@ Lemma OPT_E1 : let e := Extents 2 2 2 2 2 3 3 3 3 in
   map slot_shape (layer_shapes e (Options true true true)) =
     [[3; 4]; [3; 4]; [3; 4]; [4; 3]; [4]; [4]; [4]; [3]; []]%nat /\
   map slot_name (layer_shapes e (Options true true true)) =
-    [query_weight; key_weight; value_weight; output_weight; query_bias; key_bias; value_bias; output_bias; probability] /\
+    [query_weight; key_weight; value_weight; output_weight; query_bias; key_bias; value_bias; output_bias;
+      probability] /\
   layer_shapes e (Options false false false) = firstn 4 (layer_shapes e (Options true true true)).
 Proof. repeat split. Qed.

@@ -86,7 +86,8 @@ Proof.
     - intros; apply softcap_derivative; lra.
     - intros; apply derivable_continuous_pt; exists (1 - tanh (x0 / kappa) ^ 2).
       apply is_derive_Reals, softcap_derivative; lra.
-    - assert (Z : softcap kappa 0 = 0) by (unfold softcap; replace (0 / kappa) with 0 by (field; lra); rewrite tanh_0; ring).
+    - assert (Z : softcap kappa 0 = 0)
+        by (unfold softcap; replace (0 / kappa) with 0 by (field; lra); rewrite tanh_0; ring).
       rewrite Z in E; destruct (tanh_bounded (c / kappa)).
       assert (0 <= 1 - tanh (c / kappa) ^ 2 <= 1) by (simpl; nra).
       split; nra. }
@@ -104,10 +105,12 @@ Proof.
 Qed.
 
 Lemma ATT_E4_softcaps :
-  softcap 2 (2 * ln 2) = 6 / 5 /\ softcap 2 (2 * ln 3) = 8 / 5 /\ softcap 2 (- (2 * ln 2)) = - (6 / 5) /\ softcap 2 0 = 0.
+  softcap 2 (2 * ln 2) = 6 / 5 /\ softcap 2 (2 * ln 3) = 8 / 5 /\
+  softcap 2 (- (2 * ln 2)) = - (6 / 5) /\ softcap 2 0 = 0.
 Proof.
   assert (E : forall x, 0 < x -> softcap 2 (2 * ln x) = 2 * ((x * x - 1) / (x * x + 1))).
-  { intros x Hx; unfold softcap; replace (2 * ln x / 2) with (ln x) by field; rewrite tanh_ln by assumption; reflexivity. }
+  { intros x Hx; unfold softcap; replace (2 * ln x / 2) with (ln x) by field.
+    rewrite tanh_ln by assumption; reflexivity. }
   rewrite softcap_is_odd, !E by lra; repeat split; try lra.
   unfold softcap; replace (0 / 2) with 0 by lra; rewrite tanh_0; ring.
 Qed.

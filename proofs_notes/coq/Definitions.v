@@ -152,6 +152,65 @@ Definition affine (I : nat) (W : matrix) (b : option row) (X : matrix) (s n : na
 
 (** * 14 Training *)
 
+Definition cross_entropy (V : nat) (l : row) (t : nat) : R := log_sum_exp (range V) l - l t.              (* TRN.D1 *)
+(** the mean over S rows of V logits; row i has the target t i *)
+Definition mean_cross_entropy (S V : nat) (L : matrix) (t : nat -> nat) : R :=                            (* TRN.D2 *)
+  sum (range S) (fun i => cross_entropy V (L i) (t i)) / INR S.
+Definition mean_cross_entropy_gradient (S V : nat) (L : matrix) (t : nat -> nat) (i c : nat) : R :=       (* TRN.D3 *)
+  (softmax (range V) (L i) c - (if Nat.eqb c (t i) then 1 else 0)) / INR S.
+
+(** the column of the greatest of V logits, the first one among equals *)
+Fixpoint prediction (V : nat) (l : row) : nat :=                                                          (* TRN.D4 *)
+  match V with
+  | O => O
+  | S last => let best := prediction last l in if Rlt_dec (l best) (l last) then last else best
+  end.
+
+Record adam_options := AdamOptions { rate : R; first_decay : R; second_decay : R; adam_epsilon : R }.
+
+(** a parameter, and the averages of its gradient and of its square *)
+Record adam_number := AdamNumber { parameter : R; first : R; second : R }.
+
+(** one number with gradient g; [power1] and [power2] are the decays to the power of the step *)
+Definition adam_entry (o : adam_options) (power1 power2 : R) (old : adam_number) (g : R) : adam_number := (* TRN.D5 *)
+  let m := first_decay o * first old + (1 - first_decay o) * g in
+  let v := second_decay o * second old + (1 - second_decay o) * (g * g) in
+  let step := m / (1 - power1) in
+  let size := sqrt (v / (1 - power2)) + adam_epsilon o in
+  AdamNumber (parameter old - rate o * step / size) m v.
+
+(** The numbers of all parameters carry names of some type A: for a layer or a block, the slot and the place in it.
+    What Adam holds: a number for each name, and the powers. *)
+Record adam_state (A : Type) := AdamState { numbers : A -> adam_number; power1 : R; power2 : R }.
+Arguments AdamState {A}. Arguments numbers {A}. Arguments power1 {A}. Arguments power2 {A}.
+
+Definition adam_start {A : Type} (w : A -> R) : adam_state A :=                                           (* TRN.D6 *)
+  AdamState (fun a => AdamNumber (w a) 0 0) 1 1.
+
+(** D5 at every learned number; the others stay as they are *)
+Definition adam_step {A : Type} (o : adam_options) (learned : A -> bool) (g : A -> R)
+                     (s : adam_state A) : adam_state A :=                                                 (* TRN.D7 *)
+  let p1 := power1 s * first_decay o in
+  let p2 := power2 s * second_decay o in
+  AdamState (fun a => if learned a then adam_entry o p1 p2 (numbers s a) (g a) else numbers s a) p1 p2.
+
+(** the first t steps from the parameters w; step k has the gradient g k *)
+Fixpoint adam_steps {A : Type} (o : adam_options) (learned : A -> bool) (w : A -> R)
+                    (g : nat -> A -> R) (t : nat) : adam_state A :=
+  match t with
+  | O => adam_start w
+  | S k => adam_step o learned (g k) (adam_steps o learned w g k)
+  end.
+
+(** the slots of a layer in the order of OPT.D5, and those of them that are learned *)
+Inductive layer_slot :=
+  | query_weight | key_weight | value_weight | output_weight
+  | query_bias | key_bias | value_bias | output_bias | probability.
+Definition trained_slots (input_biases output_bias_too : bool) : list layer_slot :=                       (* TRN.D8 *)
+  [query_weight; key_weight; value_weight; output_weight]
+  ++ (if input_biases then [query_bias; key_bias; value_bias] else [])
+  ++ (if output_bias_too then [output_bias] else []).
+
 (** * 15 Online softmax *)
 
 (** * 18 Bounds *)

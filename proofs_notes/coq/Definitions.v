@@ -148,7 +148,123 @@ Definition affine (I : nat) (W : matrix) (b : option row) (X : matrix) (s n : na
 
 (** * 12 The decoder block *)
 
+(** row i is the row of the table that belongs to token i *)
+Definition embedding (table : matrix) (tokens : nat -> nat) : matrix := fun i => table (tokens i).        (* DEC.D1 *)
+
+(** over S places; query i sees the keys up to i *)
+Definition causal_head (S d : nat) : head :=                                                              (* DEC.D4 *)
+  {| width := d; key_count := S; scale := 1 / sqrt (INR d); descale := 1; value_factor := 1; cap := None;
+     place := after_softcap; visible := fun i => causal (Z.of_nat i); kept := fun _ _ => true |}.
+(** of a head without bias and sink *)
+Definition attended_rows (h : head) (Q K V : matrix) : matrix := fun i =>                                 (* DEC.D5 *)
+  attend_row h Q K V (fun _ _ => 0) None i.
+Definition normed_rows (n : nat) (gamma beta : row) (epsilon : R) (X : matrix) : matrix := fun i =>       (* DEC.D6 *)
+  layer_norm n (Some gamma) (Some beta) epsilon (X i).
+Definition residual (X Y : matrix) : matrix := fun i c => X i c + Y i c.                                  (* DEC.D7 *)
+
+(** S, E, H and V of the chapter, and the epsilon of both norms *)
+Record decoder_extents := DecoderExtents {
+  places : nat;  channels : nat;  hidden : nat;  vocabulary : nat;  norm_epsilon : R
+}.
+Record norm_map := Norm { factors : row; terms : row }.                 (* gamma, beta *)
+Record linear_map := Linear { factor : matrix; term : row }.            (* weight, bias *)
+Record decoder := Decoder {                                                                               (* DEC.D8 *)
+  embed : matrix;
+  norm1 : norm_map;
+  wq : linear_map;  wk : linear_map;  wv : linear_map;  wo : linear_map;
+  norm2 : norm_map;
+  ff1 : linear_map;  ff2 : linear_map;
+  unembed : linear_map
+}.
+
+Definition embedded (table : matrix) (tokens : nat -> nat) : matrix := embedding table tokens.            (* DEC.D9 *)
+Definition normed (N : decoder_extents) (p : norm_map) (X : matrix) : matrix :=                           (* DEC.D10 *)
+  normed_rows (channels N) (factors p) (terms p) (norm_epsilon N) X.
+(** of rows with I columns *)
+Definition linear (I : nat) (m : linear_map) (X : matrix) : matrix := affine I (factor m) (Some (term m)) X. (* DEC.D11 *)
+Definition attend_causally (N : decoder_extents) (Q K V : matrix) : matrix :=                             (* DEC.D12 *)
+  attended_rows (causal_head (places N) (channels N)) Q K V.
+Definition rectified (X : matrix) : matrix := fun i c => relu (X i c).                                    (* DEC.D13 *)
+Definition both (X Y : matrix) : matrix := residual X Y.                                                  (* DEC.D14 *)
+
+Record stages := Stages {
+  stage_x : matrix;  stage_n : matrix;  stage_q : matrix;  stage_k : matrix;  stage_v : matrix;  stage_a : matrix;
+  stage_x1 : matrix;  stage_n1 : matrix;  stage_f : matrix;  stage_r : matrix;  stage_x2 : matrix;  logits : matrix
+}.
+(** the page of chapter 12, line by line *)
+Definition decoder_block (N : decoder_extents) (w : decoder) (tokens : nat -> nat) : stages :=            (* DEC.D15 *)
+  let x := embedded (embed w) tokens in
+  let n := normed N (norm1 w) x in
+  let q := linear (channels N) (wq w) n in
+  let k := linear (channels N) (wk w) n in
+  let v := linear (channels N) (wv w) n in
+  let a := attend_causally N q k v in
+  let x1 := both x (linear (channels N) (wo w) a) in
+  let n1 := normed N (norm2 w) x1 in
+  let f := linear (channels N) (ff1 w) n1 in
+  let r := rectified f in
+  let x2 := both x1 (linear (hidden N) (ff2 w) r) in
+  Stages x n q k v a x1 n1 f r x2 (linear (channels N) (unembed w) x2).
+
+(** what a block learns: 19 slots, each with its rows, its columns and its entries; a slot that is a row has one *)
+Record decoder_slot := DecoderSlot { slot_rows : nat; slot_columns : nat; entries : decoder -> matrix }.
+Definition row_slot (n : nat) (r : decoder -> row) : decoder_slot := DecoderSlot 1 n (fun w _ => r w).
+Definition norm_slots (n : nat) (p : decoder -> norm_map) : list decoder_slot :=
+  [row_slot n (fun w => factors (p w)); row_slot n (fun w => terms (p w))].
+Definition linear_slots (I O : nat) (m : decoder -> linear_map) : list decoder_slot :=
+  [DecoderSlot I O (fun w => factor (m w)); row_slot O (fun w => term (m w))].
+Definition decoder_slots (N : decoder_extents) : list decoder_slot :=                                     (* DEC.D16 *)
+  let E := channels N in
+  [DecoderSlot (vocabulary N) E embed] ++ norm_slots E norm1
+  ++ linear_slots E E wq ++ linear_slots E E wk ++ linear_slots E E wv ++ linear_slots E E wo
+  ++ norm_slots E norm2 ++ linear_slots E (hidden N) ff1 ++ linear_slots (hidden N) E ff2
+  ++ linear_slots E (vocabulary N) unembed.
+
 (** * 13 Gradients *)
+
+(** the inner product of two matrices *)
+Definition matrix_dot (S n : nat) (G X : matrix) : R := sum (range S) (fun i => dot n (G i) (X i)).
+
+(** ** The decoder block *)
+
+(** of a table, from S tokens *)
+Definition embedding_gradient (S : nat) (tokens : nat -> nat) (g : matrix) (t c : nat) : R :=             (* DEC.D17 *)
+  sum (filter (fun i => Nat.eqb (tokens i) t) (range S)) (fun i => g i c).
+
+(** for each line of the page, what its parameters and what its rows receive *)
+Definition normed_gradient (N : decoder_extents) (X g : matrix) : norm_map :=
+  Norm (normed_rows_gradient_gamma (places N) (channels N) (norm_epsilon N) X g) (normed_rows_gradient_beta (places N) g).
+Definition normed_gradient_x (N : decoder_extents) (p : norm_map) (X g : matrix) : matrix :=
+  normed_rows_gradient_x (channels N) (Some (factors p)) (norm_epsilon N) X g.
+Definition linear_gradient (N : decoder_extents) (X g : matrix) : linear_map :=
+  Linear (affine_gradient_weight (places N) X g) (affine_gradient_bias (places N) g).
+Definition linear_gradient_x (O : nat) (m : linear_map) (g : matrix) : matrix := affine_gradient_x O (factor m) g.
+Definition attend_causally_gradient (N : decoder_extents) (Q K V g : matrix) : operands :=
+  head_gradient (causal_head (places N) (channels N)) (LseForm false false) (places N) (channels N)
+                (Operands Q K V (fun _ _ => 0) None) g (fun _ => 0).
+Definition rectified_gradient (X g : matrix) : matrix := fun i c => relu_gradient (X i c) (g i c).
+
+(** the page backwards; [d] is what attention passes to q, k and v *)
+Definition decoder_block_gradient (N : decoder_extents) (w : decoder) (tokens : nat -> nat) (g : matrix) : decoder := (* DEC.D21 *)
+  let s := decoder_block N w tokens in
+  let x2 := linear_gradient_x (vocabulary N) (unembed w) g in
+  let r := linear_gradient_x (channels N) (ff2 w) x2 in
+  let f := rectified_gradient (stage_f s) r in
+  let n1 := linear_gradient_x (hidden N) (ff1 w) f in
+  let x1 := both x2 (normed_gradient_x N (norm2 w) (stage_x1 s) n1) in
+  let a := linear_gradient_x (channels N) (wo w) x1 in
+  let d := attend_causally_gradient N (stage_q s) (stage_k s) (stage_v s) a in
+  let n := both (both (linear_gradient_x (channels N) (wq w) (queries d)) (linear_gradient_x (channels N) (wk w) (keys d)))
+                (linear_gradient_x (channels N) (wv w) (values d)) in
+  let x := both x1 (normed_gradient_x N (norm1 w) (stage_x s) n) in
+  Decoder (embedding_gradient (places N) tokens x) (normed_gradient N (stage_x s) n)
+    (linear_gradient N (stage_n s) (queries d)) (linear_gradient N (stage_n s) (keys d)) (linear_gradient N (stage_n s) (values d))
+    (linear_gradient N (stage_a s) x1) (normed_gradient N (stage_x1 s) n1)
+    (linear_gradient N (stage_n1 s) f) (linear_gradient N (stage_r s) x2) (linear_gradient N (stage_x2 s) g).
+
+(** the inner product of two records of parameters: over all entries of the 19 slots *)
+Definition decoder_dot (N : decoder_extents) (a b : decoder) : R :=
+  sum (decoder_slots N) (fun s => matrix_dot (slot_rows s) (slot_columns s) (entries s a) (entries s b)).
 
 (** * 14 Training *)
 

@@ -9,6 +9,7 @@
       f x y                             a call, f(x, y)
       option R, Some a, None            std::optional<double>
       match m with A => x | B => y end  a switch that returns a value
+      if Req_EM_T x y then a else b     x == y ? a : b, for real numbers; Rle_dec x y in the same way for x <= y
       x :: rest                         a list with first entry x
 
     Behind each definition stands the id of the item of spec/ that it is. Division by zero gives some number here;
@@ -32,7 +33,9 @@ Fixpoint sum {A : Type} (l : list A) (f : A -> R) : R :=
   | i :: rest => f i + sum rest f
   end.
 
-Definition dot (d : nat) (q k : row) : R := sum (range d) (fun c => q c * k c).                        (* SHP.D4 *)
+Definition dot (d : nat) (q k : row) : R := sum (range d) (fun c => q c * k c).                           (* SHP.D4 *)
+(** along an axis of extent n, what index x of the full extent reads *)
+Definition broadcast (n x : nat) : nat := if (n =? 1)%nat then 0%nat else x.                              (* SHP.D8 *)
 
 (** * 03 Masks: a visible set says of each key whether it is seen *)
 
@@ -77,10 +80,32 @@ Definition sentinel_additive_softmax (N : R) (n : nat) (A : visible_set) (s : ro
 
 (** * 05 Attention *)
 
+(** one query against m keys *)
+Definition compute (d m : nat) (q : row) (K V : matrix) (c : nat) : R :=                                  (* ATT.D1 *)
+  sum (range m) (fun j => exp (dot d q (K j)) * V j c) / sum (range m) (fun j => exp (dot d q (K j))).
+
 Definition score (sigma : R) (d : nat) (q k : row) : R := sigma * dot d q k.                              (* ATT.D2 *)
+
+(** the scale that is given, or 1/sqrt(d) *)
+Definition scale_of (given : option R) (d : nat) : R :=                                                   (* ATT.D12 *)
+  match given with Some sigma => sigma | None => 1 / sqrt (INR d) end.
+
+(** softmax of the scores with M added, times the values. M, where there is one, is finite here; minus infinity is
+    SMX.D6 *)
+Definition textbook_attention (d m : nat) (Q K V : matrix) (M : option matrix) (i c : nat) : R :=         (* ATT.D16 *)
+  let s := fun j => dot d (Q i) (K j) / sqrt (INR d) + match M with Some M => M i j | None => 0 end in
+  sum (range m) (fun j => softmax (range m) s j * V j c).
 
 Definition softcap (kappa s : R) : R := kappa * tanh (s / kappa).                                         (* ATT.D3 *)
 Definition capped (cap : option R) (s : R) : R := match cap with Some kappa => softcap kappa s | None => s end.
+
+(** the bias of a head with slope mu at the query's position p and key j *)
+Inductive alibi_form := distance | signed.
+Definition alibi (form : alibi_form) (mu : R) (p : Z) (j : nat) : R :=                                    (* ATT.D9 *)
+  match form with
+  | distance => - mu * IZR (Z.abs (p - Z.of_nat j))
+  | signed => mu * IZR (Z.of_nat j - p)
+  end.
 
 (** the place at which the bias b joins the product x of query and key *)
 Inductive bias_position := inside_scale | before_softcap | after_softcap.
@@ -91,7 +116,8 @@ Definition logit (place : bias_position) (cap : option R) (sigma x b : R) : R :=
   | after_softcap => capped cap (sigma * x) + b
   end.
 
-Definition kept_weight (w p : R) (kept : bool) : R := if kept then w / (1 - p) else 0.                    (* ATT.D5 *)
+Definition kept_weight (w p : R) (kept : bool) : R :=                                                     (* ATT.D5 *)
+  if Req_EM_T p 1 then 0 else if kept then w / (1 - p) else 0.
 
 (** the values of the kept keys, weighted; one quotient for the whole sum *)
 Definition weighted_values (keys : list nat) (kept : nat -> bool) (sink : option R) (l : row)
@@ -123,6 +149,20 @@ Definition row_lse (h : head) (Q K bias : matrix) (sink : option R) (i : nat) : 
 Definition attend_row (h : head) (Q K V bias : matrix) (sink : option R) (i c : nat) : R :=               (* ATT.D7 *)
   value_factor h * weighted_values (row_keys h i) (kept h i) sink (row_logits h Q K bias i) V c.
 
+(** the head with dropout of probability p and the kept masks r; [h] is the head without dropout *)
+Definition with_dropout (p : R) (r : nat -> nat -> bool) (h : head) : head :=                             (* ATT.D7 *)
+  Head (width h) (key_count h) (scale h) (descale h) (if Req_EM_T p 1 then 0 else value_factor h / (1 - p))
+       (cap h) (place h) (visible h) r.
+
+(** the scores in the middle of the pipeline, which exist at hidden pairs too *)
+Definition scaled_score (h : head) (Q K : matrix) (i j : nat) : R :=                                      (* ATT.D14 *)
+  scale h * (descale h * dot (width h) (Q i) (K j)).
+Definition capped_score (h : head) (Q K bias : matrix) (i j : nat) : R :=                                 (* ATT.D14 *)
+  match place h with
+  | after_softcap => capped (cap h) (scaled_score h Q K i j)
+  | _ => row_logits h Q K bias i j
+  end.
+
 (** * 06 Heads *)
 
 Inductive head_map := grouped | tiled.
@@ -133,6 +173,12 @@ Definition key_head (m : head_map) (heads key_heads h : nat) : nat :=           
   | tiled => h mod key_heads
   end.
 
+(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what the rows of a head share *)
+Definition attention (m : head_map) (heads key_heads value_heads : nat) (call : nat -> nat -> head)
+                     (Q K V bias : nat -> nat -> matrix) (sink : nat -> option R) (b h i c : nat) : R :=  (* ATT.D8 *)
+  attend_row (call b h) (Q b h) (K b (key_head m heads key_heads h)) (V b (key_head m heads value_heads h))
+             (bias b h) (sink h) i c.
+
 Definition split_heads (w : nat) (X : matrix) (h s c : nat) : R := X s (h * w + c)%nat.                   (* MHA.D2 *)
 Definition merge_heads (w : nat) (X : nat -> matrix) (s n : nat) : R := X (n / w)%nat s (n mod w)%nat.    (* MHA.D3 *)
 
@@ -140,7 +186,197 @@ Definition merge_heads (w : nat) (X : nat -> matrix) (s n : nat) : R := X (n / w
 Definition affine (I : nat) (W : matrix) (b : option row) (X : matrix) (s n : nat) : R :=                 (* MHA.D4 *)
   dot I (X s) (fun m => W m n) + match b with Some b => b n | None => 0 end.
 
+(** a projection for each head, from a list of matrices *)
+Definition project_heads (I : nat) (W : list matrix) (X : matrix) (h : nat) : matrix :=                   (* MHA.D5 *)
+  affine I (nth h W (fun _ _ => 0)) None X.
+
+(** the n rows of past, then the rows of now *)
+Definition append_rows (n : nat) (past now : matrix) : matrix := fun s =>                                 (* MHA.D6 *)
+  if (s <? n)%nat then past s else now (s - n)%nat.
+
+Record layer_extents := Extents {
+  query_heads : nat;  key_heads : nat;  value_heads : nat;
+  head_width : nat;  value_width : nat;
+  query_input : nat;  key_input : nat;  value_input : nat;  output_width : nat
+}.
+Record projection := Projection { weight_of : matrix; bias_of : option row }.
+Definition projected (I : nat) (p : projection) (X : matrix) : matrix := affine I (weight_of p) (bias_of p) X.
+
+(** The call of a layer, for one batch entry. [inside h] is the attention inside, of query head h, as it is on the
+    projected keys; its width and its number of keys are those of the layer. [unpadded i] says whether query i is one
+    within its length: a padded query sees no key. *)
+Record layer := Layer {                                                                                   (* MHA.D7 *)
+  extents : layer_extents;
+  shared_by : head_map;
+  to_queries : projection;  to_keys : projection;  to_values : projection;  to_output : projection;
+  added_row : option (row * row);   (* key_row and value_row *)
+  zero_attention : bool;
+  projected_count : nat;            (* Sk *)
+  unpadded : nat -> bool;
+  inside : nat -> head;
+  inside_bias : nat -> matrix;
+  inside_sink : nat -> option R
+}.
+
+Definition added_count (L : layer) : nat :=
+  (if added_row L then 1 else 0) + (if zero_attention L then 1 else 0).
+
+(** the attention inside, the added keys included: they are seen by every query, and have no bias *)
+Definition inner_head (L : layer) (h : nat) : head :=                                                     (* MHA.D8 *)
+  let a := inside L h in
+  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a) (cap a) (place a)
+       (fun i j => if (j <? projected_count L)%nat then visible a i j else unpadded L i) (kept a).
+Definition inner_bias (L : layer) (h i j : nat) : R :=                                                    (* MHA.D8 *)
+  if (j <? projected_count L)%nat then inside_bias L h i j else 0.
+
+(** n projected rows, then the added row and the row of zeros, as far as the layer has them *)
+Definition projected_keys (I n : nat) (p : projection) (added : option row) (zero : bool)
+                          (X : matrix) : matrix :=                                                        (* MHA.D9 *)
+  let rows := projected I p X in
+  match added with
+  | Some r => let more := append_rows n rows (fun _ => r) in
+              if zero then append_rows (n + 1) more (fun _ _ => 0) else more
+  | None => if zero then append_rows n rows (fun _ _ => 0) else rows
+  end.
+
+(** the operands of query head h *)
+Definition layer_queries (L : layer) (X : matrix) (h : nat) : matrix :=                                   (* MHA.D10 *)
+  let e := extents L in split_heads (head_width e) (projected (query_input e) (to_queries L) X) h.
+Definition layer_keys (L : layer) (X : matrix) (h : nat) : matrix :=
+  let e := extents L in
+  let rows := projected_keys (key_input e) (projected_count L) (to_keys L) (option_map fst (added_row L))
+                             (zero_attention L) X in
+  split_heads (head_width e) rows (key_head (shared_by L) (query_heads e) (key_heads e) h).
+Definition layer_values (L : layer) (X : matrix) (h : nat) : matrix :=
+  let e := extents L in
+  let rows := projected_keys (value_input e) (projected_count L) (to_values L) (option_map snd (added_row L))
+                             (zero_attention L) X in
+  split_heads (value_width e) rows (key_head (shared_by L) (query_heads e) (value_heads e) h).
+
+(** the outputs of the heads, side by side and projected *)
+Definition output_rows (L : layer) (heads : nat -> matrix) : matrix :=                                    (* MHA.D11 *)
+  let e := extents L in
+  projected (query_heads e * value_width e) (to_output L) (merge_heads (value_width e) heads).
+
+(** the weights of H heads, averaged *)
+Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R := sum (range H) (fun h => w h j) / INR H. (* MHA.D12 *)
+
+Definition layer_head (L : layer) (Xq Xk Xv : matrix) (h : nat) : matrix :=                               (* MHA.D13 *)
+  attend_row (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (layer_values L Xv h)
+             (inner_bias L h) (inside_sink L h).
+Definition layer_output (L : layer) (Xq Xk Xv : matrix) : matrix := output_rows L (layer_head L Xq Xk Xv). (* MHA.D14 *)
+
+(** the layer as a record of lists, of S keys; the lists have one matrix for each head *)
+Record multi_head := MultiHead {
+  query_projections : list matrix;  key_projections : list matrix;  value_projections : list matrix;
+  output_projection : matrix
+}.
+Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head) (Xq Xk Xv : matrix) : matrix := (* MHA.D15 *)
+  let heads := fun h =>
+    textbook_attention (head_width e) S
+      (project_heads (query_input e) (query_projections r) Xq h)
+      (project_heads (key_input e) (key_projections r) Xk h)
+      (project_heads (value_input e) (value_projections r) Xv h) None in
+  affine (length (query_projections r) * value_width e) (output_projection r) None (merge_heads (value_width e) heads).
+
+(** * 07 Optional state *)
+
+Inductive layer_slot :=
+  | query_weight | key_weight | value_weight | output_weight
+  | query_bias | key_bias | value_bias | output_bias | probability.
+Record slot := Slot { slot_name : layer_slot; slot_shape : list nat }.
+(** entry n in row-major order *)
+Record tensor := Tensor { tensor_shape : list nat; tensor_entry : nat -> R }.
+
+(** a list of one or none: of slots, or of values *)
+Definition optional {A : Type} (enabled : bool) (x : A) : list A := if enabled then [x] else [].          (* OPT.D1, OPT.D2 *)
+
+Definition optional_init {A : Type} (enabled : bool) (s : slot) (initial : A) : list (slot * A) :=        (* OPT.D3 *)
+  map (fun s => (s, initial)) (optional enabled s).
+
+(** None where the list is refused (OPT.C1, OPT.C2) *)
+Definition take_optional (enabled : bool) (s : slot) (l : list tensor) : option (option tensor * list tensor) := (* OPT.D4 *)
+  if enabled then
+    match l with
+    | t :: rest => if list_eq_dec Nat.eq_dec (tensor_shape t) (slot_shape s) then Some (Some t, rest) else None
+    | [] => None
+    end
+  else Some (None, l).
+
+Record layer_options := Options { has_input_bias : bool; has_output_bias : bool; has_dropout : bool }.
+(** every slot that a layer may have, and whether it has it *)
+Definition configured_slots (e : layer_extents) (o : layer_options) : list (bool * slot) :=
+  [ (true, Slot query_weight [query_input e; (query_heads e * head_width e)%nat]);
+    (true, Slot key_weight [key_input e; (key_heads e * head_width e)%nat]);
+    (true, Slot value_weight [value_input e; (value_heads e * value_width e)%nat]);
+    (true, Slot output_weight [(query_heads e * value_width e)%nat; output_width e]);
+    (has_input_bias o, Slot query_bias [(query_heads e * head_width e)%nat]);
+    (has_input_bias o, Slot key_bias [(key_heads e * head_width e)%nat]);
+    (has_input_bias o, Slot value_bias [(value_heads e * value_width e)%nat]);
+    (has_output_bias o, Slot output_bias [output_width e]);
+    (has_dropout o, Slot probability []) ].
+Definition layer_shapes (e : layer_extents) (o : layer_options) : list slot :=                            (* OPT.D5 *)
+  flat_map (fun c => optional (fst c) (snd c)) (configured_slots e o).
+
+(** the state of a layer: a member for each slot, in the order of the list *)
+Record layer_state := State {
+  query_matrix : tensor;  key_matrix : tensor;  value_matrix : tensor;  output_matrix : tensor;
+  query_vector : option tensor;  key_vector : option tensor;  value_vector : option tensor;
+  output_vector : option tensor;  dropout_scalar : option tensor
+}.
+Definition members (s : layer_state) : list (option tensor) :=
+  [ Some (query_matrix s); Some (key_matrix s); Some (value_matrix s); Some (output_matrix s);
+    query_vector s; key_vector s; value_vector s; output_vector s; dropout_scalar s ].
+Definition present (l : list (option tensor)) : list tensor :=
+  flat_map (fun m => match m with Some t => [t] | None => [] end) l.
+Definition pack (s : layer_state) : list tensor := present (members s).                                   (* OPT.D6 *)
+
+(** slot after slot; None where the list is refused *)
+Fixpoint take_all (slots : list (bool * slot)) (l : list tensor) : option (list (option tensor) * list tensor) :=
+  match slots with
+  | [] => Some ([], l)
+  | (enabled, s) :: more =>
+      match take_optional enabled s l with
+      | Some (t, rest) => match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
+      | None => None
+      end
+  end.
+Definition unpack (e : layer_extents) (o : layer_options) (l : list tensor) : option layer_state :=       (* OPT.D7 *)
+  match take_all (configured_slots e o) l with
+  | Some ([Some wq; Some wk; Some wv; Some wo; bq; bk; bv; bo; p], []) => Some (State wq wk wv wo bq bk bv bo p)
+  | _ => None
+  end.
+
 (** * 08 Dropout *)
+
+(** words are integers from 0 up to, not including, 2^32; a counter has four of them, a key two *)
+Record words := Words { word0 : Z; word1 : Z; word2 : Z; word3 : Z }.
+Definition high (x : Z) : Z := (x / 2 ^ 32)%Z.
+Definition low (x : Z) : Z := (x mod 2 ^ 32)%Z.
+Definition philox_round (c : words) (k : Z * Z) : words :=
+  let m0 := (0xD2511F53 * word0 c)%Z in
+  let m1 := (0xCD9E8D57 * word2 c)%Z in
+  Words (Z.lxor (Z.lxor (high m1) (word1 c)) (fst k)) (low m1) (Z.lxor (Z.lxor (high m0) (word3 c)) (snd k)) (low m0).
+Fixpoint philox_rounds (n : nat) (c : words) (k : Z * Z) : words :=
+  match n with
+  | O => c
+  | S m => philox_rounds m (philox_round c k) (low (fst k + 0x9E3779B9), low (snd k + 0xBB67AE85))
+  end.
+Definition philox (c : words) (k : Z * Z) : words := philox_rounds 10 c k.                                (* DRP.D1 *)
+
+(** word n of a seed *)
+Definition random_word (seed : Z) (n : nat) : Z :=                                                        (* DRP.D2 *)
+  let block := Z.of_nat (n / 4) in
+  let w := philox (Words (low block) (high block) 0 0) (low seed, high seed) in
+  match (n mod 4)%nat with O => word0 w | 1%nat => word1 w | 2%nat => word2 w | _ => word3 w end.
+
+Definition is_kept (x : Z) (p : R) : bool := if Rle_dec p (IZR x / 2 ^ 32) then true else false.          (* DRP.D3 *)
+
+(** the entries in row-major order *)
+Definition kept_mask (seed : Z) (p : R) (shape : list nat) : list bool :=                                 (* DRP.D4 *)
+  map (fun n => is_kept (random_word seed n) p) (range (fold_right Nat.mul 1%nat shape)).
+
+Definition dropout (w p : R) (kept training : bool) : R := if training then kept_weight w p kept else w.  (* DRP.D5 *)
 
 (** * 10 Positions *)
 
@@ -221,6 +457,192 @@ Definition decoder_slots (N : decoder_extents) : list decoder_slot :=           
   ++ linear_slots E (vocabulary N) unembed.
 
 (** * 13 Gradients *)
+
+(** For each definition f, a function that takes a cotangent g of its result to the cotangent of what f was given.
+    w is the row of weights that f made. *)
+
+(** the cotangents averaged over the weights *)
+Definition centre (keys : list nat) (w g : row) : R := sum keys (fun k => w k * g k).
+Definition softmax_gradient (keys : list nat) (w g : row) (j : nat) : R := w j * (g j - centre keys w g).  (* GRD.D1 *)
+Definition masked_softmax_gradient (n : nat) (A : visible_set) (w g : row) (j : nat) : R :=               (* GRD.D2 *)
+  if (j <? n)%nat && A j then softmax_gradient (gathered n A) w g j else 0.
+
+(** the weight that the sink takes for itself *)
+Definition sink_share (keys : list nat) (sink : option R) (s : row) : R :=
+  match sink with Some a => exp a / total keys sink s | None => 0 end.
+Definition sink_gradient (share : R) (keys : list nat) (w g : row) : R := - (share * centre keys w g).    (* GRD.D3 *)
+
+(** what a call means by log-sum-exp: whether it counts the sink, and whether it is told in base 2 *)
+Record lse_form := LseForm { counts_sink : bool; base_2 : bool }.
+Definition in_base (f : lse_form) (L : R) : R := if base_2 f then in_base_2 L else L.
+Definition counted (f : lse_form) (sink : option R) : option R := if counts_sink f then sink else None.
+Definition log_sum_exp_gradient (f : lse_form) (w g : R) : R := in_base f (w * g).                        (* GRD.D4 *)
+
+(** f is the factor of the output *)
+Definition weight_gradient (f : R) (kept : bool) (d_v : nat) (g v : row) : R :=                           (* GRD.D5 *)
+  if kept then f * dot d_v g v else 0.
+
+Definition softcap_gradient (kappa s g : R) : R := (1 - tanh (s / kappa) ^ 2) * g.                        (* GRD.D6 *)
+Definition capped_gradient (cap : option R) (s g : R) : R :=
+  match cap with Some kappa => softcap_gradient kappa s g | None => g end.
+
+Definition score_query_gradient (sigma : R) (k : row) (g : R) (c : nat) : R := sigma * g * k c.           (* GRD.D7 *)
+Definition score_key_gradient (sigma : R) (q : row) (g : R) (c : nat) : R := sigma * g * q c.
+Definition score_scale_gradient (d : nat) (q k : row) (g : R) : R := g * dot d q k.
+
+(** what the softcap of a logit is applied to *)
+Definition softcap_argument (place : bias_position) (sigma x b : R) : R :=
+  match place with
+  | inside_scale => sigma * (x + b)
+  | before_softcap => sigma * x + b
+  | after_softcap => sigma * x
+  end.
+(** of the scaled score sigma * x, and of the bias *)                                                     (* GRD.D8 *)
+Definition logit_score_gradient (place : bias_position) (cap : option R) (sigma x b g : R) : R :=
+  capped_gradient cap (softcap_argument place sigma x b) g.
+Definition logit_bias_gradient (place : bias_position) (cap : option R) (sigma x b g : R) : R :=
+  match place with
+  | after_softcap => g
+  | before_softcap => logit_score_gradient place cap sigma x b g
+  | inside_scale => sigma * logit_score_gradient place cap sigma x b g
+  end.
+
+(** What a head is given. A head without a bias has one of zeros here, and nobody reads its gradient.
+    The gradient of a head is a record of the same form: for each number the number that belongs to it. *)
+Record operands := Operands { queries : matrix; keys : matrix; values : matrix; biases : matrix; sink : option R }.
+
+(** an absent number adds nothing *)
+Definition or_zero (a : option R) : R := match a with Some v => v | None => 0 end.
+(** <x, y> of a head of n queries and m keys, d wide, and values of d_v channels *)
+Definition inner (n m d d_v : nat) (x y : operands) : R :=
+  sum (range n) (fun i => dot d (queries x i) (queries y i)) +
+  sum (range m) (fun j => dot d (keys x j) (keys y j)) +
+  sum (range m) (fun j => dot d_v (values x j) (values y j)) +
+  sum (range n) (fun i => dot m (biases x i) (biases y i)) +
+  or_zero (sink x) * or_zero (sink y).
+(** x + u t, number by number *)
+Definition line (x t : operands) (u : R) : operands :=
+  Operands (fun i c => queries x i c + u * queries t i c) (fun j c => keys x j c + u * keys t j c)
+           (fun j c => values x j c + u * values t j c) (fun i j => biases x i j + u * biases t i j)
+           match sink x, sink t with Some a, Some b => Some (a + u * b) | a, _ => a end.
+
+(** row i of a head with operands x, stage by stage *)
+Definition product (h : head) (x : operands) (i j : nat) : R := descale h * dot (width h) (queries x i) (keys x j).
+Definition logits_of (h : head) (x : operands) (i : nat) : row := row_logits h (queries x) (keys x) (biases x) i.
+Definition weights_of (h : head) (x : operands) (i j : nat) : R :=
+  row_weights h (queries x) (keys x) (biases x) (sink x) i j.
+Definition output_of (h : head) (x : operands) (i c : nat) : R :=
+  attend_row h (queries x) (keys x) (values x) (biases x) (sink x) i c.
+Definition lse_of (h : head) (f : lse_form) (x : operands) (i : nat) : R :=
+  in_base f (row_lse h (queries x) (keys x) (biases x) (counted f (sink x)) i).
+(** outputs and log-sum-exps of n rows, each times its cotangent: what the gradient of a head is the gradient of *)
+Definition head_loss (h : head) (f : lse_form) (n d_v : nat) (x : operands) (g : matrix) (gL : row) : R :=
+  sum (range n) (fun i => dot d_v (g i) (output_of h x i) + gL i * lse_of h f x i).
+
+(** backwards through row i: g is the cotangent of its output of d_v channels, gL that of its log-sum-exp. Where nobody
+    asked for one of them its cotangent is 0, which in the reals is the same as none. *)                  (* GRD.D9 *)
+Definition of_weights (h : head) (d_v : nat) (x : operands) (i : nat) (g : row) : row := fun j =>
+  weight_gradient (value_factor h) (kept h i j) d_v g (values x j).
+Definition row_logit_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R)
+                              (j : nat) : R :=
+  if (j <? key_count h)%nat && visible h i j then
+    softmax_gradient (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) j +
+    log_sum_exp_gradient f (sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i) j) gL
+  else 0.
+Definition row_score_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R)
+                              (j : nat) : R :=
+  logit_score_gradient (place h) (cap h) (scale h) (product h x i j) (biases x i j)
+                       (row_logit_gradient h f d_v x i g gL j).
+Definition row_bias_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R)
+                             (j : nat) : R :=
+  logit_bias_gradient (place h) (cap h) (scale h) (product h x i j) (biases x i j)
+                      (row_logit_gradient h f d_v x i g gL j).
+Definition row_sink_gradient (h : head) (f : lse_form) (d_v : nat) (x : operands) (i : nat) (g : row) (gL : R) : R :=
+  sink_gradient (sink_share (row_keys h i) (sink x) (logits_of h x i))
+                (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) +
+  log_sum_exp_gradient f (sink_share (row_keys h i) (counted f (sink x)) (logits_of h x i)) gL.
+
+(** the rows below n that see key j, and those that keep it too *)
+Definition seen_by (h : head) (n j : nat) : list nat := filter (fun i => visible h i j) (range n).
+Definition kept_by (h : head) (n j : nat) : list nat := filter (fun i => visible h i j && kept h i j) (range n).
+(** of n rows; g i c and gL i are the cotangents *)                                                         (* GRD.D10 *)
+Definition head_gradient (h : head) (f : lse_form) (n d_v : nat) (x : operands) (g : matrix) (gL : row) : operands :=
+  let ds i j := row_score_gradient h f d_v x i (g i) (gL i) j in
+  let sigma := scale h * descale h in
+  Operands
+    (fun i c => sigma * sum (row_keys h i) (fun j => ds i j * keys x j c))
+    (fun j c => sigma * sum (seen_by h n j) (fun i => ds i j * queries x i c))
+    (fun j c => value_factor h * sum (kept_by h n j) (fun i => weights_of h x i j * g i c))
+    (fun i j => row_bias_gradient h f d_v x i (g i) (gL i) j)
+    (option_map (fun _ => sum (range n) (fun i => row_sink_gradient h f d_v x i (g i) (gL i))) (sink x)).
+
+(** entry e of something of which place p, one of n, reads entry [read p], receives the sum of what arrives there *)
+Definition add_broadcast (n : nat) (read : nat -> nat) (G : row) (e : nat) : R :=                         (* GRD.D11 *)
+  sum (filter (fun p => (read p =? e)%nat) (range n)) G.
+
+(** A call: what the definition of attention is given besides numbers. The bias has the shape it was given in, each axis
+    1 or full. *)
+Record call := Call {
+  batch : nat;  q_heads : nat;  k_heads : nat;  v_heads : nat;
+  q_rows : nat;  k_rows : nat;  qk_width : nat;  v_width : nat;
+  bias_batch : nat;  bias_heads : nat;  bias_rows : nat;  bias_keys : nat;
+  head_order : head_map;
+  head_at : nat -> nat -> head;          (* of batch entry b and query head h *)
+  slopes_bias : nat -> nat -> matrix;    (* what slopes add to the bias of b and h *)
+  lse_told : lse_form
+}.
+(** its numbers, and likewise its gradient and a direction *)
+Record tensors := Tensors {
+  q_tensor : nat -> nat -> matrix;  k_tensor : nat -> nat -> matrix;  v_tensor : nat -> nat -> matrix;
+  bias_tensor : nat -> nat -> matrix;
+  sinks : nat -> option R                (* of query head h *)
+}.
+Definition broadcast_bias (C : call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
+  t (broadcast (bias_batch C) b) (broadcast (bias_heads C) h) (broadcast (bias_rows C) i) (broadcast (bias_keys C) j).
+Definition key_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (k_heads C) h.
+Definition value_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (v_heads C) h.
+(** what query head h of batch entry b is given; S is the bias of the slopes *)
+Definition operands_at (C : call) (S : nat -> nat -> matrix) (x : tensors) (b h : nat) : operands :=
+  Operands (q_tensor x b h) (k_tensor x b (key_head_of C h)) (v_tensor x b (value_head_of C h))
+           (fun i j => broadcast_bias C (bias_tensor x) b h i j + S b h i j) (sinks x h).
+
+(** g b h i c and gL b h i are the cotangents of outputs and log-sum-exps *)                              (* GRD.D12 *)
+Definition call_gradient (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : tensors :=
+  let G b h := head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                             (operands_at C (slopes_bias C) x b h) (g b h) (gL b h) in
+  Tensors
+    (fun b h => queries (G b h))
+    (fun b n j c => add_broadcast (q_heads C) (key_head_of C) (fun h => keys (G b h) j c) n)
+    (fun b n j c => add_broadcast (q_heads C) (value_head_of C) (fun h => values (G b h) j c) n)
+    (fun b' h' i' j' =>
+       add_broadcast (batch C) (broadcast (bias_batch C)) (fun b =>
+       add_broadcast (q_heads C) (broadcast (bias_heads C)) (fun h =>
+       add_broadcast (q_rows C) (broadcast (bias_rows C)) (fun i =>
+       add_broadcast (k_rows C) (broadcast (bias_keys C)) (fun j => biases (G b h) i j) j') i') h') b')
+    (fun h => option_map (fun _ => sum (range (batch C)) (fun b => or_zero (sink (G b h)))) (sinks x h)).
+
+(** outputs and log-sum-exps of a call, each times its cotangent *)
+Definition call_loss (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : R :=
+  sum (range (batch C)) (fun b => sum (range (q_heads C)) (fun h =>
+    head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C) (operands_at C (slopes_bias C) x b h) (g b h) (gL b h))).
+Definition call_inner (C : call) (x y : tensors) : R :=
+  let over (b h s w : nat) (X Y : nat -> nat -> matrix) :=
+    sum (range b) (fun b => sum (range h) (fun h => sum (range s) (fun s => dot w (X b h s) (Y b h s)))) in
+  over (batch C) (q_heads C) (q_rows C) (qk_width C) (q_tensor x) (q_tensor y) +
+  over (batch C) (k_heads C) (k_rows C) (qk_width C) (k_tensor x) (k_tensor y) +
+  over (batch C) (v_heads C) (k_rows C) (v_width C) (v_tensor x) (v_tensor y) +
+  over (bias_batch C) (bias_heads C) (bias_rows C) (bias_keys C) (bias_tensor x) (bias_tensor y) +
+  sum (range (q_heads C)) (fun h => or_zero (sinks x h) * or_zero (sinks y h)).
+
+(** the same for every head *)
+Definition mean_weights_gradient (H : nat) (g : row) : row := fun j => g j / INR H.                       (* GRD.D16 *)
+
+(** G is the gradient of the bias of a head of n queries and m keys, U the bias of slope 1 *)
+Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i => dot m (G i) (U i)).   (* GRD.D21 *)
+
+(** one logit l, from the log-sum-exp L of its row, the cotangent g of its weight, and D: no weight is kept *)
+Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
+Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)
 
 (** the inner product of two matrices *)
 Definition matrix_dot (S n : nat) (G X : matrix) : R := sum (range S) (fun i => dot n (G i) (X i)).

@@ -113,6 +113,7 @@ Proof.
   rewrite sqrt_Rsqr by lra; field.
 Qed.
 
-(** TRN.D8: as many slots as OPT.D5 has without the probability *)
-Lemma trained_slots_leave_the_probability input output : ~ In probability (trained_slots input output).
-Proof. destruct input, output; simpl; intuition discriminate. Qed.
+(** TRN.D8: the slots of OPT.D5 without the probability *)
+Lemma trained_slots_are_all_but_the_probability e o :
+  map slot_name (layer_shapes e o) = trained_slots o ++ optional (has_dropout o) probability.
+Proof. destruct o as [[] [] []]; reflexivity. Qed.

@@ -380,9 +380,74 @@ Definition dropout (w p : R) (kept training : bool) : R := if training then kept
 
 (** * 10 Positions *)
 
+(** of pair n among w channels; [Rpower x y] is pow(x, y) *)
+Definition frequency (n w : nat) (base : R) : R := Rpower base (- INR (2 * n) / INR w).                   (* POS.D1 *)
+Definition angle (p : Z) (n w : nat) (base : R) : R := IZR p * frequency n w base.                        (* POS.D11 *)
+(** of position p, in w channels *)
+Definition sinusoidal (p : Z) (w : nat) (base : R) : row := fun c =>                                      (* POS.D2 *)
+  if Nat.even c then sin (angle p (c / 2) w base) else cos (angle p (c / 2) w base).
+
+Definition rotate_pair (x y cosine sine : R) : R * R :=                                                   (* POS.D5 *)
+  (x * cosine - y * sine, x * sine + y * cosine).
+
+(** the two channels of pair n, and the pair of a channel *)
+Inductive pairing := halves | interleaved.
+Definition first_channel (m : pairing) (pairs n : nat) : nat :=
+  match m with halves => n | interleaved => 2 * n end.
+Definition second_channel (m : pairing) (pairs n : nat) : nat :=
+  match m with halves => n + pairs | interleaved => 2 * n + 1 end.
+Definition pair_of (m : pairing) (pairs c : nat) : nat :=
+  match m with halves => c mod pairs | interleaved => c / 2 end.
+
+(** the first r = 2 * pairs channels are turned in pairs, the others are copied *)                        (* POS.D6 *)
+Definition rotary (m : pairing) (pairs : nat) (cosines sines x : row) : row := fun c =>
+  let n := pair_of m pairs c in
+  let turned := rotate_pair (x (first_channel m pairs n)) (x (second_channel m pairs n)) (cosines n) (sines n) in
+  if (2 * pairs <=? c)%nat then x c
+  else if (c =? first_channel m pairs n)%nat then fst turned
+  else snd turned.
+
+(** r channels are rotated *)
+Definition cached_cosines (r : nat) (base : R) : matrix := fun p n => cos (angle (Z.of_nat p) n r base).  (* POS.D7 *)
+Definition cached_sines (r : nat) (base : R) : matrix := fun p n => sin (angle (Z.of_nat p) n r base).
+Definition cached_rotary (m : pairing) (r : nat) (cosines sines : matrix) (p : nat) (x : row) : row :=    (* POS.D12 *)
+  rotary m (r / 2) (cosines p) (sines p) x.
+Definition rotary_at (m : pairing) (r : nat) (base : R) (p : Z) (x : row) : row :=                        (* POS.D10 *)
+  rotary m (r / 2) (fun n => cos (angle p n r base)) (fun n => sin (angle p n r base)) x.
+
+Definition geometric_slope (h H : nat) : R := Rpower 2 (- INR (8 * (h + 1)) / INR H).                    (* POS.D8 *)
+(** P is the greatest power of two up to H *)
+Definition alibi_slope (h H : nat) : R :=                                                                 (* POS.D9 *)
+  let P := (2 ^ Nat.log2 H)%nat in
+  if (h <? P)%nat then geometric_slope h P else geometric_slope (2 * (h - P)) (2 * P).
+Definition alibi_by_key (mu : R) (j : nat) : R := mu * INR j.                                             (* POS.D13 *)
+
 (** * 11 Norms *)
 
+Definition mean (n : nat) (x : row) : R := sum (range n) x / INR n.                                       (* NRM.D1 *)
+Definition mean_square (n : nat) (x : row) : R := dot n x x / INR n.                                      (* NRM.D5 *)
+Definition centred (n : nat) (x : row) : row := fun c => x c - mean n x.                                  (* NRM.D6 *)
+Definition variance (n : nat) (x : row) : R := mean_square n (centred n x).                               (* NRM.D2 *)
+
+(** an absent gamma does not multiply, an absent beta is not added *)
+Definition with_factor (gamma : option row) (c : nat) (y : R) : R :=
+  match gamma with Some f => y * f c | None => y end.
+Definition with_term (beta : option row) (c : nat) (y : R) : R :=
+  match beta with Some b => y + b c | None => y end.
+
+Definition layer_norm (n : nat) (gamma beta : option row) (epsilon : R) (x : row) : row := fun c =>       (* NRM.D3 *)
+  with_term beta c (with_factor gamma c ((x c - mean n x) / sqrt (variance n x + epsilon))).
+Definition rms_norm (n : nat) (gamma : option row) (epsilon : R) (x : row) : row := fun c =>              (* NRM.D4 *)
+  with_factor gamma c (x c / sqrt (mean_square n x + epsilon)).
+
 (** * 12 The decoder block *)
+
+Definition relu (x : R) : R := Rmax x 0.                                                                  (* DEC.D2 *)
+
+(** a and b, binary64 numbers as fractions *)
+Definition gelu_slope : R := 7186705221432913 / 9007199254740992.
+Definition gelu_cubic : R := 6444110634811895 / 144115188075855872.
+Definition gelu (x : R) : R := / 2 * x * (1 + tanh (gelu_slope * (x + gelu_cubic * x ^ 3))).              (* DEC.D3 *)
 
 (** row i is the row of the table that belongs to token i *)
 Definition embedding (table : matrix) (tokens : nat -> nat) : matrix := fun i => table (tokens i).        (* DEC.D1 *)
@@ -644,6 +709,45 @@ Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i
 Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
 Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)
 
+(** ** Affine maps, norms, rotations, activations: g is the cotangent of the result *)
+
+(** of X: S rows with I columns; W: I rows with O columns; b: O numbers *)                                (* GRD.D13 *)
+Definition affine_gradient_x (O : nat) (W G : matrix) : matrix := fun s m => dot O (G s) (W m).
+Definition affine_gradient_weight (S : nat) (X G : matrix) : matrix := fun m n =>
+  sum (range S) (fun s => X s m * G s n).
+Definition affine_gradient_bias (S : nat) (G : matrix) : row := fun n => sum (range S) (fun s => G s n).
+
+Definition rms_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row := fun c => (* GRD.D18 *)
+  let r := sqrt (mean_square n x + epsilon) in
+  let y := rms_norm n None epsilon x in
+  let z := fun k => with_factor gamma k (g k) in
+  (z c - y c * (dot n z y / INR n)) / r.
+Definition rms_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row := fun c =>
+  g c * rms_norm n None epsilon x c.
+
+Definition layer_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row :=        (* GRD.D19 *)
+  centred n (rms_norm_gradient_x n gamma epsilon (centred n x) g).
+Definition layer_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row :=
+  rms_norm_gradient_gamma n epsilon (centred n x) g.
+Definition layer_norm_gradient_beta (g : row) : row := g.
+
+(** S rows that share gamma and beta *)                                                                   (* DEC.D20 *)
+Definition normed_rows_gradient_x (n : nat) (gamma : option row) (epsilon : R) (X G : matrix) : matrix := fun i =>
+  layer_norm_gradient_x n gamma epsilon (X i) (G i).
+Definition normed_rows_gradient_gamma (S n : nat) (epsilon : R) (X G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_gamma n epsilon (X i) (G i) c).
+Definition normed_rows_gradient_beta (S : nat) (G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_beta (G i) c).
+
+(** of the row; of the first 2 * pairs channels, and the rest is copied *)
+Definition rotary_gradient (m : pairing) (pairs : nat) (cosines sines g : row) : row :=                   (* GRD.D20 *)
+  rotary m pairs cosines (fun n => - sines n) g.
+
+Definition relu_gradient (x g : R) : R := if Rlt_dec 0 x then g else 0.                                   (* DEC.D18 *)
+Definition gelu_gradient (x g : R) : R :=                                                                 (* DEC.D19 *)
+  let tau := tanh (gelu_slope * (x + gelu_cubic * x ^ 3)) in
+  / 2 * g * (1 + tau + x * (1 - tau ^ 2) * gelu_slope * (1 + 3 * gelu_cubic * x ^ 2)).
+
 (** the inner product of two matrices *)
 Definition matrix_dot (S n : nat) (G X : matrix) : R := sum (range S) (fun i => dot n (G i) (X i)).
 
@@ -740,14 +844,11 @@ Fixpoint adam_steps {A : Type} (o : adam_options) (learned : A -> bool) (w : A -
   | S k => adam_step o learned (g k) (adam_steps o learned w g k)
   end.
 
-(** the slots of a layer in the order of OPT.D5, and those of them that are learned *)
-Inductive layer_slot :=
-  | query_weight | key_weight | value_weight | output_weight
-  | query_bias | key_bias | value_bias | output_bias | probability.
-Definition trained_slots (input_biases output_bias_too : bool) : list layer_slot :=                       (* TRN.D8 *)
+(** the weights of a layer and those biases that it has, in the order of OPT.D5; not the probability of dropout *)
+Definition trained_slots (o : layer_options) : list layer_slot :=                                         (* TRN.D8 *)
   [query_weight; key_weight; value_weight; output_weight]
-  ++ (if input_biases then [query_bias; key_bias; value_bias] else [])
-  ++ (if output_bias_too then [output_bias] else []).
+  ++ (if has_input_bias o then [query_bias; key_bias; value_bias] else [])
+  ++ (if has_output_bias o then [output_bias] else []).
 
 (** * 15 Online softmax *)
 

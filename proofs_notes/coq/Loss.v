@@ -1,21 +1,17 @@
 (** The loss: the mean cross-entropy, its derivative along any curve of the logits, and its first value. *)
-From Coquelicot Require Export Coquelicot.
-From Attest Require Export Sums.
+From Attest Require Export Softmax Derivatives.
 
 (** * Values *)
 
-Lemma sum_exp_pos V (l : row) : (0 < V)%nat -> 0 < sum (range V) (fun c => exp (l c)).
-Proof.
-  intros HV; apply sum_pos; [|intros; apply exp_pos].
-  destruct V; [lia|discriminate].
-Qed.
+Lemma range_not_nil V : (0 < V)%nat -> range V <> [].
+Proof. destruct V; [lia|discriminate]. Qed.
 
 (** the two forms of TRN.D1 *)
 Lemma cross_entropy_is_minus_log_softmax V l t :
   (0 < V)%nat -> cross_entropy V l t = - ln (softmax (range V) l t).
 Proof.
   intros HV; unfold cross_entropy, log_sum_exp, softmax, Rdiv.
-  assert (P := sum_exp_pos V l HV).
+  assert (P := sum_exp_pos (range V) l (range_not_nil V HV)).
   rewrite ln_mult, ln_exp, ln_Rinv; [ring|assumption|apply exp_pos|apply Rinv_0_lt_compat, P].
 Qed.
 
@@ -43,8 +39,7 @@ Proof.
   rewrite (sum_ext _ (fun c => if Nat.eqb c (t i) then 1 else 0) (fun c => (if Nat.eqb (t i) c then 1 else 0) * 1))
     by (intros; rewrite Nat.eqb_sym; ring).
   rewrite sum_delta; [|apply seq_NoDup|apply in_range, Ht].
-  unfold softmax, Rdiv; rewrite sum_scal_r, Rinv_r; [ring|].
-  apply Rgt_not_eq, sum_exp_pos; lia.
+  rewrite softmax_sum_1; [ring|apply range_not_nil; lia].
 Qed.
 
 (** TRN.P2: what that means *)
@@ -54,18 +49,10 @@ Proof.
   intros HV; unfold mean_cross_entropy; f_equal; apply sum_ext; intros i _.
   unfold cross_entropy, log_sum_exp.
   rewrite (sum_ext _ _ (fun c => exp (L i c) * exp (x i))) by (intros; apply exp_plus).
-  rewrite sum_scal_r, ln_mult, ln_exp; [ring|apply sum_exp_pos, HV|apply exp_pos].
+  rewrite sum_scal_r, ln_mult, ln_exp; [ring|apply sum_exp_pos, range_not_nil, HV|apply exp_pos].
 Qed.
 
 (** * The derivative *)
-
-Lemma derive_sum_over {A} (l : list A) (f : A -> R -> R) (df : A -> R) t :
-  (forall i, In i l -> is_derive (f i) t (df i)) -> is_derive (fun u => sum l (fun i => f i u)) t (sum l df).
-Proof.
-  induction l as [|i l IH]; simpl; intros H.
-  - apply (is_derive_const 0 t).
-  - apply (is_derive_plus (f i)); auto.
-Qed.
 
 Lemma log_sum_exp_velocity V (l : nat -> R -> R) (dl : row) t :
   (0 < V)%nat -> (forall c, is_derive (l c) t (dl c)) ->
@@ -73,15 +60,11 @@ Lemma log_sum_exp_velocity V (l : nat -> R -> R) (dl : row) t :
     (sum (range V) (fun c => softmax (range V) (fun k => l k t) c * dl c)).
 Proof.
   intros HV Hl; unfold log_sum_exp.
-  assert (P := sum_exp_pos V (fun c => l c t) HV); simpl in P.
-  replace (sum (range V) (fun c => softmax _ _ c * dl c))
-    with (scal (sum (range V) (fun c => dl c * exp (l c t))) (/ sum (range V) (fun c => exp (l c t)))).
-  - apply (is_derive_comp ln (fun u => sum (range V) (fun c => exp (l c u)))).
-    + apply is_derive_Reals, derivable_pt_lim_ln, P.
-    + apply (derive_sum_over (range V) (fun c u => exp (l c u))); intros c _.
-      apply (is_derive_comp exp (l c) t (exp (l c t)) (dl c)); [apply is_derive_exp|apply Hl].
-  - unfold scal; simpl; unfold mult; simpl; rewrite <- sum_scal_r; apply sum_ext; intros c _.
-    unfold softmax, Rdiv; ring.
+  assert (P := sum_exp_pos (range V) (fun c => l c t) (range_not_nil V HV)).
+  apply (derive_as _ _ (sum (range V) (fun c => exp (l c t) * dl c) / sum (range V) (fun c => exp (l c t)))).
+  - apply (derive_ln (fun u => sum (range V) (fun c => exp (l c u)))); [|exact P].
+    apply (derive_sum (range V) (fun c u => exp (l c u))); intros c _; apply derive_exp, Hl.
+  - unfold Rdiv; rewrite <- sum_scal_r; apply sum_ext; intros c _; unfold softmax, Rdiv; ring.
 Qed.
 
 (** TRN.P1 *)
@@ -93,21 +76,17 @@ Theorem loss_gradient_is_the_transpose_of_its_tangent S V (L : nat -> nat -> R -
        mean_cross_entropy_gradient S V (fun i c => L i c t) target i c * dL i c))).
 Proof.
   intros Ht HL; unfold mean_cross_entropy, Rdiv.
-  replace (sum (range S) (fun i => sum (range V) (fun c => mean_cross_entropy_gradient _ _ _ _ i c * dL i c)))
-    with (/ INR S * sum (range S) (fun i =>
-            sum (range V) (fun c => softmax (range V) (fun k => L i k t) c * dL i c) - dL i (target i))).
-  - apply (is_derive_ext (fun u => / INR S * sum (range S) (fun i => cross_entropy V (fun c => L i c u) (target i))));
-      [intros; apply Rmult_comm|].
-    apply (is_derive_scal (fun u => sum (range S) (fun i => cross_entropy V (fun c => L i c u) (target i)))).
-    apply (derive_sum_over (range S) (fun i u => cross_entropy V (fun c => L i c u) (target i))).
+  apply (derive_as _ _ (sum (range S) (fun i =>
+    sum (range V) (fun c => softmax (range V) (fun k => L i k t) c * dL i c) - dL i (target i)) * / INR S)).
+  - apply derive_scal_r, (derive_sum (range S) (fun i u => cross_entropy V (fun c => L i c u) (target i))).
     intros i Hi; apply in_range, Ht in Hi; unfold cross_entropy.
-    apply (is_derive_minus (fun u => log_sum_exp (range V) (fun c => L i c u))); [|apply HL].
+    apply (derive_minus (fun u => log_sum_exp (range V) (fun c => L i c u))); [|apply HL].
     apply (log_sum_exp_velocity V (fun c => L i c)); [lia|apply HL].
-  - rewrite <- sum_scal; apply sum_ext; intros i Hi; apply in_range, Ht in Hi.
+  - rewrite <- sum_scal_r; apply sum_ext; intros i Hi; apply in_range, Ht in Hi.
     rewrite (sum_ext _ (fun c => mean_cross_entropy_gradient _ _ _ _ i c * dL i c)
       (fun c => / INR S * (softmax (range V) (fun k => L i k t) c * dL i c
                            - (if Nat.eqb (target i) c then 1 else 0) * dL i c))).
-    + rewrite sum_scal, sum_minus, sum_delta; [reflexivity|apply seq_NoDup|apply in_range, Hi].
+    + rewrite sum_scal, sum_minus, sum_delta; [ring|apply seq_NoDup|apply in_range, Hi].
     + intros c _; unfold mean_cross_entropy_gradient, Rdiv; rewrite (Nat.eqb_sym c); ring.
 Qed.
 

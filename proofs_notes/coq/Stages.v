@@ -1,5 +1,5 @@
 (** The stages of which a decoder block and a layer are composed: norms of rows, a head, an embedding, relu. *)
-From Attest Require Export NormGradient HeadStub Composition.
+From Attest Require Export NormGradient HeadGradient Composition.
 
 (** DEC.D6, DEC.D20 *)
 Lemma normed_stage n epsilon (gamma beta : R -> row) (X : R -> matrix) t (gamma' beta' : row) X' :

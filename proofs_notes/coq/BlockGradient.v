@@ -1,4 +1,4 @@
-(** The gradient of the decoder block, and of its loss: along curves of all parameters. *)
+(** The gradient of the decoder block: along curves of all parameters, and what it is for the bias of the keys. *)
 From Attest Require Export Stages Block Loss.
 
 (** every learned number moves, w' are the velocities *)
@@ -128,10 +128,9 @@ Section Page.
     cbn [app sum slot_rows slot_columns entries]; rewrite !matrix_dot_row; unfold norm_dot, linear_dot; ring.
   Qed.
 
-  (** DEC.P7 *)
-  Theorem block_gradient_is_the_transpose_of_its_tangent g :
-    is_derive (fun u => matrix_dot (places N) (vocabulary N) g (logits (page u))) t
-              (decoder_dot N (decoder_block_gradient N (w t) tokens g) w').
+  Lemma clipped_logits_stage :
+    exists l', matrix_moves clipped_logits t l' /\
+    forall g, matrix_dot (places N) (vocabulary N) g l' = decoder_dot N (decoder_block_gradient N (w t) tokens g) w'.
   Proof.
     assert (Hn1 : norm_moves (fun u => norm1 (w u)) t (norm1 w'))
       by (apply (norm_slots_move N w t w' (channels N) norm1 parameters_move); intros s; simpl; tauto).
@@ -164,9 +163,7 @@ Section Page.
     destruct (linear_line N (channels N) (vocabulary N) _ t _ _ _
                 (Hlinear (channels N) (vocabulary N) unembed ltac:(intros s; simpl; tauto)) Mx2) as (l' & Ml & El).
     (* backwards: what their velocities are, paired with the cotangents *)
-    apply (derive_fun (fun u => matrix_dot (places N) (vocabulary N) g (clipped_logits u))).
-    2: { intros u; apply matrix_dot_ext; intros i c Hi _; rewrite clipped_logits_are_logits by exact Hi; reflexivity. }
-    apply (derive_as _ _ _ _ (matrix_dot_moves (places N) (vocabulary N) g clipped_logits t l' Ml)).
+    exists l'; split; [exact Ml|]; intros g.
     rewrite decoder_dot_by_lines; unfold decoder_block_gradient; cbv zeta; fold (page t).
     cbn [embed norm1 wq wk wv wo norm2 ff1 ff2 unembed].
     set (x2 := linear_gradient_x _ _ g).
@@ -196,4 +193,66 @@ Section Page.
     assert (En' := En n); unfold n at 1, both in En'; rewrite !matrix_dot_plus_l in En'.
     lra.
   Qed.
+
+  (** DEC.P7 *)
+  Theorem block_gradient_is_the_transpose_of_its_tangent g :
+    is_derive (fun u => matrix_dot (places N) (vocabulary N) g (logits (page u))) t
+              (decoder_dot N (decoder_block_gradient N (w t) tokens g) w').
+  Proof.
+    destruct clipped_logits_stage as (l' & M & E); rewrite <- E.
+    apply (derive_fun (fun u => matrix_dot (places N) (vocabulary N) g (clipped_logits u))).
+    - apply matrix_dot_moves, M.
+    - intros u; apply matrix_dot_ext; intros i c Hi _; rewrite clipped_logits_are_logits by exact Hi; reflexivity.
+  Qed.
+
+  (** TRN.P7 *)
+  Theorem gradient_of_the_loss_is_the_transpose_of_its_tangent targets :
+    (forall i, (i < places N)%nat -> (targets i < vocabulary N)%nat) ->
+    is_derive (fun u => loss_of N (w u) tokens targets) t (decoder_dot N (loss_gradient N (w t) tokens targets) w').
+  Proof.
+    intros Htargets; destruct clipped_logits_stage as (l' & M & E); unfold loss_gradient; rewrite <- E.
+    apply (derive_fun (fun u => mean_cross_entropy (places N) (vocabulary N) (clipped_logits u) targets)).
+    - apply (derive_as _ _ _ _ (loss_gradient_is_the_transpose_of_its_tangent (places N) (vocabulary N)
+        (fun i c u => clipped_logits u i c) l' targets t Htargets M)).
+      apply matrix_dot_ext; intros i c Hi Hc; f_equal; unfold mean_cross_entropy_gradient; do 2 f_equal.
+      apply softmax_ext; [|apply in_range, Hc]; intros k _; apply clipped_logits_are_logits, Hi.
+    - intros u; apply mean_cross_entropy_ext; intros i c Hi; apply clipped_logits_are_logits, Hi.
+  Qed.
 End Page.
+
+(** * The bias of the keys *)
+
+(** without a softcap, and without a cotangent of the log-sum-exp, what arrives at the scores of a row sums to 0 *)
+Lemma score_gradients_sum_to_zero S d x i g :
+  sink x = None -> sum (row_keys (causal_head S d) i) (row_score_gradient (causal_head S d) no_lse d x i g 0) = 0.
+Proof.
+  intros Hsink; set (h := causal_head S d); set (w := weights_of h x i); set (dw := of_weights h d x i g).
+  rewrite (sum_ext _ _ (fun j => w j * dw j - w j * centre (row_keys h i) w dw)).
+  - rewrite sum_minus, sum_scal_r; fold (centre (row_keys h i) w dw).
+    destruct (row_keys h i) as [|k keys] eqn:Ek; [unfold centre; simpl; ring|].
+    replace (sum (k :: keys) w) with 1; [ring|]; rewrite <- Ek; symmetry.
+    rewrite (sum_ext _ w (softmax (row_keys h i) (logits_of h x i))).
+    + apply softmax_sum_1; rewrite Ek; discriminate.
+    + intros j Hj; unfold w; rewrite weights_of_visible, Hsink by exact Hj; apply sink_softmax_none.
+  - intros j Hj; unfold row_score_gradient, logit_score_gradient; simpl.
+    rewrite row_logit_gradient_visible by exact Hj; unfold softmax_gradient, log_sum_exp_gradient, in_base; simpl.
+    fold h w dw; ring.
+Qed.
+
+(** DEC.P9 *)
+Theorem the_bias_of_the_keys_has_no_gradient N w tokens g c :
+  term (wk (decoder_block_gradient N w tokens g)) c = 0.
+Proof.
+  unfold decoder_block_gradient; cbv zeta; cbn [wk linear_gradient term].
+  generalize (stage_q (decoder_block N w tokens)), (stage_k (decoder_block N w tokens)), (stage_v (decoder_block N w tokens)).
+  generalize (linear_gradient_x (channels N) (wo w)); intros back Q K V.
+  match goal with |- context [attend_causally_gradient N Q K V ?G] => generalize G end; intros G.
+  unfold affine_gradient_bias, attend_causally_gradient; fold no_lse.
+  set (h := causal_head (places N) (channels N)); set (x := Operands Q K V (fun _ _ => 0) None).
+  cbn [head_gradient keys]; rewrite sum_scal; unfold seen_by.
+  rewrite <- (sum_swap_filter (places N) (places N) (visible h)
+    (fun i j => row_score_gradient h no_lse (channels N) x i (G i) 0 j * queries x i c)).
+  rewrite sum_zero; [ring|]; intros i _; rewrite sum_scal_r.
+  change (sum (row_keys h i) (row_score_gradient h no_lse (channels N) x i (G i) 0) * queries x i c = 0).
+  unfold h; rewrite score_gradients_sum_to_zero by reflexivity; ring.
+Qed.

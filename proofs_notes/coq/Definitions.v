@@ -850,6 +850,23 @@ Definition trained_slots (o : layer_options) : list layer_slot :=               
   ++ (if has_input_bias o then [query_bias; key_bias; value_bias] else [])
   ++ (if has_output_bias o then [output_bias] else []).
 
+(** tokens 0, 1, ..., V-1, 0, 1, ... and for each the next one *)
+Definition repeating_token (V i : nat) : nat := i mod V.                                                  (* TRN.D9 *)
+Definition repeating_target (V i : nat) : nat := (i + 1) mod V.
+
+(** [drawn n] is the weight that the scheme draws from the seed of slot n *)
+Definition initial_decoder (drawn : nat -> matrix) : decoder :=                                           (* TRN.D11 *)
+  let unit := Norm (fun _ => 1) (fun _ => 0) in
+  let line n := Linear (drawn n) (fun _ => 0) in
+  Decoder (drawn 0%nat) unit (line 1%nat) (line 2%nat) (line 3%nat) (line 4%nat) unit (line 5%nat) (line 6%nat)
+          (Linear (fun _ _ => 0) (fun _ => 0)).
+
+Definition loss_of (N : decoder_extents) (w : decoder) (tokens targets : nat -> nat) : R :=               (* TRN.D12 *)
+  mean_cross_entropy (places N) (vocabulary N) (logits (decoder_block N w tokens)) targets.
+Definition loss_gradient (N : decoder_extents) (w : decoder) (tokens targets : nat -> nat) : decoder :=   (* TRN.D13 *)
+  decoder_block_gradient N w tokens
+    (mean_cross_entropy_gradient (places N) (vocabulary N) (logits (decoder_block N w tokens)) targets).
+
 (** * 15 Online softmax *)
 
 (** * 18 Bounds *)

@@ -15,6 +15,14 @@ Proof.
   rewrite ln_mult, ln_exp, ln_Rinv; [ring|assumption|apply exp_pos|apply Rinv_0_lt_compat, P].
 Qed.
 
+(** only the rows of the loss are read *)
+Lemma mean_cross_entropy_ext S V (L L' : matrix) t :
+  (forall i c, (i < S)%nat -> L i c = L' i c) -> mean_cross_entropy S V L t = mean_cross_entropy S V L' t.
+Proof.
+  intros H; unfold mean_cross_entropy; f_equal; apply sum_ext; intros i Hi; apply in_range in Hi.
+  unfold cross_entropy, log_sum_exp; rewrite H by exact Hi; do 2 f_equal; apply sum_ext; intros c _; rewrite H; auto.
+Qed.
+
 (** TRN.P3 of the logits: equal ones have the loss ln V *)
 Lemma equal_logits_have_the_loss_ln_V S V (L : matrix) t x :
   (0 < S)%nat -> (0 < V)%nat -> (forall i, (i < S)%nat -> (t i < V)%nat) ->

@@ -73,10 +73,10 @@ Lemma attended_line N Q K V t Q' K' V' :
 Proof.
   intros HQ HK HV.
   destruct (head_stage (causal_head (places N) (channels N)) (fun u => Operands (Q u) (K u) (V u) (fun _ _ => 0) None) t
-              (Operands Q' K' V' (fun _ _ => 0) None)) as [Y' [M E]].
+              (Operands Q' K' V' (fun _ _ => 0) None)) as [M E].
   - exact I.
   - exact (conj HQ (conj HK (conj HV (conj (fun _ _ => derive_const 0 t) (fun _ => eq_refl))))).
-  - exists Y'; split; [exact M|]; intros G; rewrite E; unfold attend_causally_gradient; fold no_lse.
+  - eexists; split; [exact M|]; intros G; rewrite E; unfold attend_causally_gradient; fold no_lse.
     generalize (head_gradient (causal_head (places N) (channels N)) no_lse (places N) (channels N)
                   (Operands (Q t) (K t) (V t) (fun _ _ => 0) None) G (fun _ => 0)); intros d.
     unfold inner; cbn [queries keys values biases sink key_count width causal_head or_zero].

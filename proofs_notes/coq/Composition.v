@@ -77,19 +77,18 @@ Definition row_moves (b : R -> option row) (t : R) (b' : option row) : Prop :=
   | Some v => exists r, (forall u, b u = Some (r u)) /\ forall c, is_derive (fun u => r u c) t (v c)
   | None => forall u, b u = None
   end.
-Definition row_dot (n : nat) (g : row) (v : option row) : R := match v with Some v => dot n g v | None => 0 end.
 
 (** MHA.D4, GRD.D13 *)
 Lemma affine_stage I (W : R -> matrix) (b : R -> option row) (X : R -> matrix) t W' b' X' :
   matrix_moves W t W' -> row_moves b t b' -> matrix_moves X t X' ->
   exists Y', matrix_moves (fun u => affine I (W u) (b u) (X u)) t Y' /\
   forall S O G, matrix_dot S O G Y' = matrix_dot S I (affine_gradient_x O (W t) G) X'
-    + matrix_dot I O (affine_gradient_weight S (X t) G) W' + row_dot O (affine_gradient_bias S G) b'.
+    + matrix_dot I O (affine_gradient_weight S (X t) G) W' + row_dot O (Some (affine_gradient_bias S G)) b'.
 Proof.
   intros HW Hb HX.
   destruct (entries_move (fun u => affine I (W u) (b u) (X u)) t (fun S O G =>
     matrix_dot S I (affine_gradient_x O (W t) G) X' + matrix_dot I O (affine_gradient_weight S (X t) G) W'
-    + row_dot O (affine_gradient_bias S G) b')) as [Y' [M E]].
+    + row_dot O (Some (affine_gradient_bias S G)) b')) as [Y' [M E]].
   - intros S O G; destruct b' as [v|]; simpl in Hb.
     + destruct Hb as (r & Er & Hr).
       apply (derive_fun (fun u => matrix_dot S O G (affine I (W u) (Some (r u)) (X u)))); [|intros u; rewrite Er; reflexivity].

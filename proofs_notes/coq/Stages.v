@@ -26,17 +26,18 @@ Qed.
 Definition no_lse : lse_form := LseForm false false.
 Lemma head_stage h x t x' :
   cap_is_positive h -> moves x t x' ->
-  exists Y', matrix_moves (fun u => output_of h (x u)) t Y' /\
-  forall n d_v G, matrix_dot n d_v G Y' =
+  matrix_moves (fun u => output_of h (x u)) t (output_velocity h (x t) x') /\
+  forall n d_v G, matrix_dot n d_v G (output_velocity h (x t) x') =
     inner n (key_count h) (width h) d_v (head_gradient h no_lse n d_v (x t) G (fun _ => 0)) x'.
 Proof.
   intros Hcap Hx.
-  destruct (entries_move (fun u => output_of h (x u)) t (fun n d_v G =>
-    inner n (key_count h) (width h) d_v (head_gradient h no_lse n d_v (x t) G (fun _ => 0)) x')) as [Y' [M E]].
-  - intros n d_v G; apply (derive_fun (fun u => head_loss h no_lse n d_v (x u) G (fun _ => 0))).
-    + apply head_gradient_is_the_derivative; assumption.
-    + intros u; unfold head_loss, matrix_dot; apply sum_ext; intros i _; ring.
-  - exists Y'; split; [exact M|]; intros; symmetry; apply E.
+  assert (M : matrix_moves (fun u => output_of h (x u)) t (output_velocity h (x t) x'))
+    by (intros i c; apply output_moves; assumption).
+  split; [exact M|]; intros n d_v G.
+  apply (derive_unique (fun u => head_loss h no_lse n d_v (x u) G (fun _ => 0)) t).
+  - apply (derive_fun (fun u => matrix_dot n d_v G (output_of h (x u)))); [apply matrix_dot_moves, M|].
+    intros u; unfold head_loss, matrix_dot; apply sum_ext; intros i _; ring.
+  - apply head_gradient_is_the_derivative; assumption.
 Qed.
 
 (** DEC.D1, DEC.D17 *)

@@ -690,6 +690,12 @@ Record tensors := Tensors {
   bias_tensor : nat -> nat -> matrix;
   sinks : nat -> option R                (* of query head h *)
 }.
+(** x + u t, number by number *)
+Definition tensors_line (x t : tensors) (u : R) : tensors :=
+  let along (X T : nat -> nat -> matrix) (b h i c : nat) := X b h i c + u * T b h i c in
+  Tensors (along (q_tensor x) (q_tensor t)) (along (k_tensor x) (k_tensor t)) (along (v_tensor x) (v_tensor t))
+          (along (bias_tensor x) (bias_tensor t))
+          (fun h => match sinks x h, sinks t h with Some a, Some b => Some (a + u * b) | a, _ => a end).
 Definition broadcast_bias (C : call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
   t (broadcast (bias_batch C) b) (broadcast (bias_heads C) h) (broadcast (bias_rows C) i) (broadcast (bias_keys C) j).
 Definition key_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (k_heads C) h.
@@ -717,7 +723,8 @@ Definition call_gradient (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL
 (** outputs and log-sum-exps of a call, each times its cotangent *)
 Definition call_loss (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : R :=
   sum (range (batch C)) (fun b => sum (range (q_heads C)) (fun h =>
-    head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C) (operands_at C (slopes_bias C) x b h) (g b h) (gL b h))).
+    head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+              (operands_at C (slopes_bias C) x b h) (g b h) (gL b h))).
 Definition call_inner (C : call) (x y : tensors) : R :=
   let over (b h s w : nat) (X Y : nat -> nat -> matrix) :=
     sum (range b) (fun b => sum (range h) (fun h => sum (range s) (fun s => dot w (X b h s) (Y b h s)))) in

@@ -1,5 +1,6 @@
 (** Dual numbers: the tangent of an operation is its derivative, and so is that of any computation that is read in them,
     because tangents compose as the chain rule says. *)
+Require Import FunctionalExtensionality.
 From Attest Require Export FiniteDifferences.
 
 (** * Operations *)
@@ -203,4 +204,30 @@ Proof.
   - destruct D as [D [D' H]]; destruct (IH D) as [_ G]; destruct (IH' D') as [_ G'].
     apply (derive_as _ _ _ _ (tangent_of_a_binary_operation_is_its_derivative o _ _ t _ _ G G' H)).
     rewrite <- (V e), <- (V e'), <- !P; reflexivity.
+Qed.
+
+(** [E] computes [f] along a line in numbers [y] that move with velocities [y'] *)
+Definition computes (y y' : nat -> R) (E : computation) (f : R -> R) : Prop :=
+  differentiable_at y E /\ forall u, read_in_reals (fun n => y n + u * y' n) E = f u.
+
+Lemma computation_moves y y' E f :
+  computes y y' E f -> is_derive f 0 (tangent (read_in_duals (fun n => Dual (y n) (y' n)) E)).
+Proof.
+  intros [D R]; assert (Y : (fun n => y n + 0 * y' n) = y) by (apply functional_extensionality; intros; ring).
+  apply (derive_fun (fun u => read_in_reals (fun n => y n + u * y' n) E)); [|exact R].
+  destruct (computation_in_duals_returns_its_derivative (fun n u => y n + u * y' n) y' 0 E) as [_ T].
+  - intros n; apply line_derive.
+  - rewrite Y; exact D.
+  - replace (fun n => Dual (y n) (y' n)) with (fun n => Dual (y n + 0 * y' n) (y' n)); [exact T|].
+    apply functional_extensionality; intros; rewrite Rmult_0_l, Rplus_0_r; reflexivity.
+Qed.
+
+(** GRD.P2, for whatever is computed: the tangents times the cotangents are the derivative of the loss *)
+Theorem tangents_times_cotangents {A} (l : list A) (g : A -> R) (f : A -> R -> R) y y' (E : A -> computation) d :
+  (forall k, In k l -> computes y y' (E k) (f k)) -> is_derive (fun u => sum l (fun k => g k * f k u)) 0 d ->
+  sum l (fun k => g k * tangent (read_in_duals (fun n => Dual (y n) (y' n)) (E k))) = d.
+Proof.
+  intros H D; apply (derive_unique (fun u => sum l (fun k => g k * f k u)) 0); [|exact D].
+  apply (derive_sum l (fun k u => g k * f k u)); intros k K; apply derive_scal.
+  apply computation_moves, H, K.
 Qed.

@@ -148,3 +148,23 @@ Proof.
   apply Rle_trans with (h ^ 4 / 240 * (2 * (Rabs (Derive_n f 5 0) + 1))); [|lra].
   apply Rmult_le_compat_l; lra.
 Qed.
+
+(** * All that GRD.P1 says of a gradient along a line *)
+
+Definition matches_finite_differences (f gradient : R -> R) : Prop :=
+  (forall h, 0 < h -> exists xi, - h < xi < h /\ central_quotient f h = gradient xi) /\
+  (Derive_n f 3 0 <> 0 -> forall eps, 0 < eps -> exists delta, 0 < delta /\ forall h, 0 < h < delta ->
+     central_quotient f (h / 2) <> gradient 0 /\
+     Rabs ((central_quotient f h - gradient 0) / (central_quotient f (h / 2) - gradient 0) - 4) < eps) /\
+  (Derive_n f 3 0 = 0 -> exists delta M, 0 < delta /\ forall h, 0 < h < delta ->
+     Rabs (central_quotient f h - gradient 0) <= M * h ^ 4).
+
+Theorem derivatives_match_finite_differences f df :
+  smooth f -> (forall u, is_derive f u (df u)) -> matches_finite_differences f df.
+Proof.
+  intros F D; assert (E : Derive f 0 = df 0) by apply is_derive_unique, D.
+  split; [|rewrite <- E; split].
+  - intros h H; apply central_quotient_is_a_derivative; [exact H|intros u _; apply D].
+  - apply central_quotient_error_falls_by_four, F.
+  - apply central_quotient_error_is_quartic, F.
+Qed.

@@ -140,7 +140,7 @@ Proof.
     by (apply (entries_equal _ _ _ _ _ _ _ _ _ (linear_entries (ff1 E2_block) _ _ _ _ _ N1)); simpl; ring).
   assert (M : entries_are (stage_r E2_stages) 1 0 0 1).
   { destruct F as (F0 & F1 & F2 & F3); change (stage_r E2_stages) with (rectified (stage_f E2_stages)).
-    unfold entries_are, rectified, relu; rewrite F0, F1, F2, F3, !Rmax_left, !Rmax_right by lra; auto. }
+    unfold entries_are, rectified, relu, positive_part; rewrite F0, F1, F2, F3, !Rmax_left, !Rmax_right by lra; auto. }
   assert (X2 : entries_are (stage_x2 E2_stages) 5 1 (-1/2) (11/2)).
   { apply (entries_equal _ _ _ _ _ _ _ _ _ (residual_entries _ _ _ _ _ _ _ _ _ _ X1
       (linear_entries (ff2 E2_block) _ _ _ _ _ M))); simpl; field. }

@@ -470,7 +470,7 @@ Definition rms_norm (n : nat) (gamma : option row) (epsilon : R) (x : row) : row
 
 (** * 12 The decoder block *)
 
-Definition relu (x : R) : R := Rmax x 0.                                                                  (* DEC.D2 *)
+Definition relu (x : R) : R := positive_part x.                                                           (* DEC.D2 *)
 
 (** a and b, binary64 numbers as fractions *)
 Definition gelu_slope : R := 7186705221432913 / 9007199254740992.
@@ -778,7 +778,7 @@ Definition normed_rows_gradient_beta (S : nat) (G : matrix) : row := fun c =>
 Definition rotary_gradient (m : pairing) (pairs : nat) (cosines sines g : row) : row :=                   (* GRD.D20 *)
   rotary m pairs cosines (fun n => - sines n) g.
 
-Definition relu_gradient (x g : R) : R := if Rlt_dec 0 x then g else 0.                                   (* DEC.D18 *)
+Definition relu_gradient (x g : R) : R := where_positive x g.                                             (* DEC.D18 *)
 Definition gelu_gradient (x g : R) : R :=                                                                 (* DEC.D19 *)
   let tau := tanh (gelu_slope * (x + gelu_cubic * x ^ 3)) in
   / 2 * g * (1 + tau + x * (1 - tau ^ 2) * gelu_slope * (1 + 3 * gelu_cubic * x ^ 2)).

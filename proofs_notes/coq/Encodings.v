@@ -28,7 +28,8 @@ Qed.
 (** * The sinusoidal encoding *)
 
 Lemma sinusoidal_pair p w base n :
-  sinusoidal p w base (2 * n)%nat = sin (angle p n w base) /\ sinusoidal p w base (2 * n + 1)%nat = cos (angle p n w base).
+  sinusoidal p w base (2 * n)%nat = sin (angle p n w base)
+  /\ sinusoidal p w base (2 * n + 1)%nat = cos (angle p n w base).
 Proof.
   unfold sinusoidal; rewrite Nat.even_add, !Nat.even_mul; simpl (Nat.even 2); simpl (Nat.even 1); simpl orb; simpl eqb.
   rewrite (Nat.mul_comm 2 n), Nat.div_mul, Nat.div_add_l, Nat.add_0_r by lia; auto.

@@ -229,6 +229,24 @@ Proof.
   - apply sum_ext; intros c Hc; apply in_seq in Hc; rewrite !evens_first_rest by lia; reflexivity.
 Qed.
 
+Theorem pairings_have_equal_scores pairs d cosines sines cosines' sines' q k : (2 * pairs <= d)%nat ->
+  dot d (rotary halves pairs cosines sines (evens_first pairs q))
+        (rotary halves pairs cosines' sines' (evens_first pairs k))
+  = dot d (rotary interleaved pairs cosines sines q) (rotary interleaved pairs cosines' sines' k).
+Proof.
+  intros H; rewrite <- (permuted_channels_have_equal_scores pairs d (rotary interleaved _ _ _ _)) by exact H.
+  apply sum_ext; intros c _; rewrite !interleaved_is_halves_of_permuted_channels; reflexivity.
+Qed.
+
+(** permuting the columns of a projection permutes the channels of its rows *)
+Theorem permuted_columns_give_permuted_channels pairs I W b X s c :
+  affine I (fun m => evens_first pairs (W m)) (option_map (evens_first pairs) b) X s c
+  = evens_first pairs (affine I W b X s) c.
+Proof.
+  unfold affine; destruct b; simpl option_map; unfold evens_first;
+    destruct (c <? pairs)%nat, (c <? 2 * pairs)%nat; reflexivity.
+Qed.
+
 Lemma POS_E3 :
   let x c := nth c [1; 2; 3; 4; 5] 0 in
   let cosines n := nth n [0; 3/5] 0 in

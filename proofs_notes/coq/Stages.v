@@ -1,5 +1,5 @@
 (** The stages of which a decoder block and a layer are composed: norms of rows, a head, an embedding, relu. *)
-From Attest Require Export NormGradient HeadGradient Composition.
+From Attest Require Export NormGradient HeadGradient Duals Composition.
 
 (** DEC.D6, DEC.D20 *)
 Lemma normed_stage n epsilon (gamma beta : R -> row) (X : R -> matrix) t (gamma' beta' : row) X' :
@@ -61,19 +61,10 @@ Qed.
 (** DEC.D13: relu of a number that is not 0 *)
 Lemma relu_moves (f : R -> R) t f' :
   is_derive f t f' -> f t <> 0 -> is_derive (fun u => relu (f u)) t (relu_gradient (f t) f').
-Proof.
-  intros H Hne; assert (C := ex_derive_continuous f t (ex_intro _ f' H)).
-  unfold relu_gradient; destruct (Rlt_dec 0 (f t)) as [P|P].
-  - apply (is_derive_ext_loc f); [|exact H].
-    apply (filter_imp (fun u => 0 < f u)); [|exact (C _ (open_gt 0 (f t) P))].
-    intros u Hu; unfold relu; rewrite Rmax_left; [reflexivity|apply Rlt_le, Hu].
-  - apply (is_derive_ext_loc (fun _ => 0)); [|apply derive_const].
-    apply (filter_imp (fun u => f u < 0)); [|refine (C _ (open_lt 0 (f t) _)); lra].
-    intros u Hu; unfold relu; rewrite Rmax_right; [reflexivity|apply Rlt_le, Hu].
-Qed.
+Proof. exact (tangent_of_an_operation_is_its_derivative PositivePart f t f'). Qed.
 
 Lemma relu_gradient_transposes x g v : g * relu_gradient x v = relu_gradient x g * v.
-Proof. unfold relu_gradient; destruct Rlt_dec; ring. Qed.
+Proof. unfold relu_gradient, where_positive; destruct Rlt_dec; ring. Qed.
 
 (** only the entries below (m, n) of a matrix, and 0 elsewhere: what lies there need not move *)
 Definition clipped (m n : nat) (X : matrix) : matrix := fun i c => if (i <? m)%nat && (c <? n)%nat then X i c else 0.

@@ -1,0 +1,146 @@
+(** Quotients of differences of norms: they are gradients in between, and their error falls as the square of the
+    step. *)
+From Attest Require Export Smoothness NormGradient.
+
+(** * Along a line *)
+
+(** GRD.P12: the quotients of differences, where the norm exists all along the line *)
+Theorem rms_norm_gradient_is_a_central_quotient n has_gamma epsilon (x dx gamma dgamma g : row) h : 0 < h ->
+  let x_at u c := x c + u * dx c in
+  let gamma_at u := if_present has_gamma (fun c => gamma c + u * dgamma c) in
+  (forall u, - h <= u <= h -> 0 < mean_square n (x_at u) + epsilon) ->
+  let L u := dot n g (rms_norm n (gamma_at u) epsilon (x_at u)) in
+  exists xi, - h < xi < h /\ central_quotient L h =
+    dot n (rms_norm_gradient_x n (gamma_at xi) epsilon (x_at xi) g) dx
+    + if has_gamma then dot n (rms_norm_gradient_gamma n epsilon (x_at xi) g) dgamma else 0.
+Proof.
+  intros Hh x_at gamma_at Hpos L; apply (central_quotient_is_a_derivative L (fun u => _)); [exact Hh|].
+  intros u Hu.
+  apply (rms_norm_gradient_is_its_transpose n has_gamma epsilon (fun c u => x_at u c)
+           (fun c u => gamma c + u * dgamma c)); try (intros; apply line_derive); apply Hpos, Hu.
+Qed.
+
+Theorem layer_norm_gradient_is_a_central_quotient n has_gamma has_beta epsilon
+    (x dx gamma dgamma beta dbeta g : row) h : 0 < h ->
+  let x_at u c := x c + u * dx c in
+  let gamma_at u := if_present has_gamma (fun c => gamma c + u * dgamma c) in
+  let beta_at u := if_present has_beta (fun c => beta c + u * dbeta c) in
+  (forall u, - h <= u <= h -> 0 < variance n (x_at u) + epsilon) ->
+  let L u := dot n g (layer_norm n (gamma_at u) (beta_at u) epsilon (x_at u)) in
+  exists xi, - h < xi < h /\ central_quotient L h =
+    dot n (layer_norm_gradient_x n (gamma_at xi) epsilon (x_at xi) g) dx
+    + (if has_gamma then dot n (layer_norm_gradient_gamma n epsilon (x_at xi) g) dgamma else 0)
+    + if has_beta then dot n (layer_norm_gradient_beta g) dbeta else 0.
+Proof.
+  intros Hh x_at gamma_at beta_at Hpos L; apply (central_quotient_is_a_derivative L (fun u => _)); [exact Hh|].
+  intros u Hu.
+  apply (layer_norm_gradient_is_its_transpose n has_gamma has_beta epsilon (fun c u => gamma c + u * dgamma c)
+           (fun c u => beta c + u * dbeta c) dgamma dbeta u); try (intros; apply line_derive); apply Hpos, Hu.
+Qed.
+
+(** * Halving the step *)
+
+Lemma elementary_dot n (f g : nat -> R -> R) :
+  (forall c, elementary (f c)) -> (forall c, elementary (g c)) ->
+  elementary (fun u => dot n (fun c => f c u) (fun c => g c u)).
+Proof.
+  intros F G; apply (elementary_sum (range n) (fun c u => f c u * g c u)); intros; apply elementary_mult; auto.
+Qed.
+
+Lemma elementary_minus f g : elementary f -> elementary g -> elementary (fun u => f u - g u).
+Proof. intros F G; exact (elementary_binary Minus f g F G (fun _ => I)). Qed.
+
+Lemma elementary_divided f c : elementary f -> elementary (fun u => f u / c).
+Proof. intros F; apply (elementary_mult f (fun _ => / c) F), elementary_const. Qed.
+
+Lemma elementary_rms_norm n has_gamma epsilon (x gamma : nat -> R -> R) c : 0 < epsilon ->
+  (forall c, elementary (x c)) -> (forall c, elementary (gamma c)) ->
+  elementary (fun u => rms_norm n (if_present has_gamma (fun c => gamma c u)) epsilon (fun c => x c u) c).
+Proof.
+  intros He X G.
+  assert (P : forall u, 0 < mean_square n (fun c => x c u) + epsilon)
+    by (intros u; pose proof (mean_square_nonneg n (fun c => x c u)); lra).
+  assert (Y : elementary (fun u => x c u / sqrt (mean_square n (fun c => x c u) + epsilon))).
+  { apply elementary_div; [apply X| |intros u; apply Rgt_not_eq, sqrt_lt_R0, P].
+    apply (elementary_unary Sqrt (fun u => mean_square n (fun c => x c u) + epsilon)); [|exact P].
+    apply elementary_plus; [apply elementary_divided, elementary_dot; exact X|apply elementary_const]. }
+  destruct has_gamma; [apply (elementary_mult _ (gamma c) Y), G|exact Y].
+Qed.
+
+Lemma elementary_centred n (x : nat -> R -> R) c :
+  (forall c, elementary (x c)) -> elementary (fun u => centred n (fun c => x c u) c).
+Proof.
+  intros X; apply (elementary_minus (x c)); [apply X|]; apply elementary_divided, (elementary_sum (range n) x); auto.
+Qed.
+
+Section Along_a_line.
+  Variables (n : nat) (has_gamma has_beta : bool) (epsilon : R).
+  Variables (x dx gamma dgamma beta dbeta g : row).
+  Let x_at (u : R) : row := fun c => x c + u * dx c.
+  Let gamma_at (u : R) : option row := if_present has_gamma (fun c => gamma c + u * dgamma c).
+  Let beta_at (u : R) : option row := if_present has_beta (fun c => beta c + u * dbeta c).
+  Let rms_loss (u : R) : R := dot n g (rms_norm n (gamma_at u) epsilon (x_at u)).
+  Let layer_loss (u : R) : R := dot n g (layer_norm n (gamma_at u) (beta_at u) epsilon (x_at u)).
+  Hypothesis He : 0 < epsilon.
+
+  Theorem rms_norm_is_smooth : smooth rms_loss.
+  Proof.
+    apply elementary_functions_are_smooth.
+    apply (elementary_dot n (fun c _ => g c) (fun c u => rms_norm n (gamma_at u) epsilon (x_at u) c)); intros c.
+    - apply elementary_const.
+    - apply (elementary_rms_norm n has_gamma epsilon (fun c u => x_at u c) (fun c u => gamma c + u * dgamma c));
+        [exact He|intros; apply elementary_line..].
+  Qed.
+
+  Theorem layer_norm_is_smooth : smooth layer_loss.
+  Proof.
+    apply elementary_functions_are_smooth.
+    apply (elementary_dot n (fun c _ => g c) (fun c u => layer_norm n (gamma_at u) (beta_at u) epsilon (x_at u) c));
+      intros c; [apply elementary_const|].
+    assert (Y : elementary (fun u => rms_norm n (gamma_at u) epsilon (centred n (x_at u)) c)).
+    { apply (elementary_rms_norm n has_gamma epsilon (fun c u => centred n (x_at u) c)
+               (fun c u => gamma c + u * dgamma c)); [exact He| |intros; apply elementary_line].
+      intros k; apply (elementary_centred n (fun c u => x_at u c)); intros; apply elementary_line. }
+    unfold beta_at; destruct has_beta; [|exact Y].
+    apply (elementary_plus _ (fun u => beta c + u * dbeta c) Y), elementary_line.
+  Qed.
+
+  (** the gradient against the direction, which the quotients approach *)
+  Let rms_derivative : R :=
+    dot n (rms_norm_gradient_x n (gamma_at 0) epsilon (x_at 0) g) dx
+    + if has_gamma then dot n (rms_norm_gradient_gamma n epsilon (x_at 0) g) dgamma else 0.
+  Let layer_derivative : R :=
+    dot n (layer_norm_gradient_x n (gamma_at 0) epsilon (x_at 0) g) dx
+    + (if has_gamma then dot n (layer_norm_gradient_gamma n epsilon (x_at 0) g) dgamma else 0)
+    + if has_beta then dot n (layer_norm_gradient_beta g) dbeta else 0.
+
+  (** GRD.P12: halving the step divides the error by 4, the more exactly the smaller the step *)
+  Theorem rms_norm_quotient_error_falls_by_four : Derive_n rms_loss 3 0 <> 0 -> forall tolerance, 0 < tolerance ->
+    exists delta, 0 < delta /\ forall h, 0 < h < delta ->
+      central_quotient rms_loss (h / 2) <> rms_derivative /\
+      Rabs ((central_quotient rms_loss h - rms_derivative) / (central_quotient rms_loss (h / 2) - rms_derivative) - 4)
+      < tolerance.
+  Proof.
+    assert (D : Derive rms_loss 0 = rms_derivative).
+    { apply is_derive_unique, (rms_norm_gradient_is_its_transpose n has_gamma epsilon (fun c u => x_at u c)
+        (fun c u => gamma c + u * dgamma c)); try (intros; apply line_derive).
+      pose proof (mean_square_nonneg n (fun c => x_at 0 c)); lra. }
+    intros N t Ht; rewrite <- D.
+    apply central_quotient_error_falls_by_four; [apply rms_norm_is_smooth|exact N|exact Ht].
+  Qed.
+
+  Theorem layer_norm_quotient_error_falls_by_four : Derive_n layer_loss 3 0 <> 0 -> forall tolerance, 0 < tolerance ->
+    exists delta, 0 < delta /\ forall h, 0 < h < delta ->
+      central_quotient layer_loss (h / 2) <> layer_derivative /\
+      Rabs ((central_quotient layer_loss h - layer_derivative)
+            / (central_quotient layer_loss (h / 2) - layer_derivative) - 4) < tolerance.
+  Proof.
+    assert (D : Derive layer_loss 0 = layer_derivative).
+    { apply is_derive_unique, (layer_norm_gradient_is_its_transpose n has_gamma has_beta epsilon
+        (fun c u => gamma c + u * dgamma c) (fun c u => beta c + u * dbeta c) dgamma dbeta 0
+        ltac:(intros; apply line_derive) ltac:(intros; apply line_derive) (fun c u => x_at u c));
+        [intros; apply line_derive|apply variance_plus_epsilon_pos, He]. }
+    intros N t Ht; rewrite <- D.
+    apply central_quotient_error_falls_by_four; [apply layer_norm_is_smooth|exact N|exact Ht].
+  Qed.
+End Along_a_line.

@@ -88,7 +88,49 @@ Section Steps.
     rewrite (under_a_constant_gradient_all_steps_of_adam_are_equal 1 a (g 0%nat a) Ho Ha); [simpl; ring|].
     intros k Hk; replace k with 0%nat by lia; reflexivity.
   Qed.
+
+  (** TRN.P6, in the reals *)
+  Theorem adam_moves_what_is_learned_and_has_a_gradient a :
+    usable o -> rate o <> 0 -> (parameter (after 1 a) <> w a <-> learned a = true /\ g 0%nat a <> 0).
+  Proof.
+    intros Ho Hr; destruct (learned a) eqn:Ha.
+    - rewrite first_step_of_adam_follows_the_sign_of_the_gradient by assumption.
+      destruct Ho as (_ & _ & He); assert (P := Rabs_pos (g 0%nat a)).
+      split; intros H.
+      + split; [reflexivity|]; intros E; apply H; rewrite E; unfold Rdiv; ring.
+      + destruct H as [_ H]; intros E; apply H.
+        assert (Z : rate o * (g 0%nat a / (Rabs (g 0%nat a) + adam_epsilon o)) = 0) by lra.
+        apply Rmult_integral in Z; destruct Z as [Z|Z]; [contradiction|].
+        unfold Rdiv in Z; apply Rmult_integral in Z; destruct Z as [Z|Z]; [exact Z|].
+        assert (N := Rinv_neq_0_compat (Rabs (g 0%nat a) + adam_epsilon o)); lra.
+    - rewrite other_numbers_stay by exact Ha; split; [intros H; destruct H; reflexivity|intros [H _]; discriminate].
+  Qed.
 End Steps.
+
+(** * Training *)
+
+(** TRN.D15: a block has the numbers that it is made of *)
+Lemma decoder_number_of_slots N f s i c :
+  (s < 19)%nat -> (i = 0%nat \/ ~ In s [1; 2; 4; 6; 8; 10; 11; 12; 14; 16; 18]%nat) ->
+  decoder_number N (decoder_of f) (s, i, c) = f s i c.
+Proof.
+  intros Hs Hi; do 19 (destruct s as [|s]; [simpl in *; destruct Hi as [->|Hi]; solve [reflexivity|exfalso; apply Hi; auto 15]|]).
+  lia.
+Qed.
+
+(** TRN.P5, in the reals *)
+Theorem training_in_pieces_is_the_whole_training N o tokens targets a b s :
+  train N o tokens targets (a + b) s =
+  let '(between, first_losses) := train N o tokens targets a s in
+  let '(end_, last_losses) := train N o tokens targets b between in (end_, first_losses ++ last_losses).
+Proof.
+  revert s; induction a as [|a IH]; intros s; simpl.
+  - destruct (train N o tokens targets b s); reflexivity.
+  - rewrite IH; destruct (train N o tokens targets a _) as [between losses].
+    destruct (train N o tokens targets b between); reflexivity.
+Qed.
+
+(** * Examples *)
 
 (** TRN.E4: the options, the two gradients, one number that starts at 1 *)
 Definition E4_options := AdamOptions (1/2) (1/2) (3/4) 2.

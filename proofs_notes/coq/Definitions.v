@@ -1013,6 +1013,32 @@ Definition loss_gradient (N : decoder_extents) (w : decoder) (tokens targets : n
   decoder_block_gradient N w tokens
     (mean_cross_entropy_gradient (places N) (vocabulary N) (logits (decoder_block N w tokens)) targets).
 
+(** a block from its slots, in the order of DEC.D16; the name of a number is its slot, its row and its column *)
+Definition decoder_of (slot : nat -> matrix) : decoder :=
+  let norm n := Norm (slot n 0%nat) (slot (n + 1)%nat 0%nat) in
+  let line n := Linear (slot n) (slot (n + 1)%nat 0%nat) in
+  Decoder (slot 0%nat) (norm 1%nat) (line 3%nat) (line 5%nat) (line 7%nat) (line 9%nat) (norm 11%nat)
+          (line 13%nat) (line 15%nat) (line 17%nat).
+Definition decoder_number (N : decoder_extents) (w : decoder) (name : nat * nat * nat) : R :=
+  let '(s, i, c) := name in nth s (map (fun slot => entries slot w) (decoder_slots N)) (fun _ _ => 0) i c.
+
+Definition start_training (N : decoder_extents) (w : decoder) : adam_state (nat * nat * nat) :=           (* TRN.D14 *)
+  adam_start (decoder_number N w).
+Definition trained_decoder (s : adam_state (nat * nat * nat)) : decoder :=
+  decoder_of (fun slot i c => parameter (numbers s (slot, i, c))).
+Definition training_step (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat)
+                         (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) :=
+  adam_step o (fun _ => true) (decoder_number N (loss_gradient N (trained_decoder s) tokens targets)) s.
+(** so many steps, and the loss before each *)
+Fixpoint train (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat) (steps : nat)
+               (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) * list R :=              (* TRN.D15 *)
+  match steps with
+  | O => (s, [])
+  | S rest =>
+      let '(end_, losses) := train N o tokens targets rest (training_step N o tokens targets s) in
+      (end_, loss_of N (trained_decoder s) tokens targets :: losses)
+  end.
+
 (** * 15 Online softmax *)
 
 (** * 18 Bounds *)

@@ -96,7 +96,8 @@ Proof.
   intros He Hg Hb HX i c.
   apply (elementary_plus (fun u => rms_norm n (Some (gamma u)) epsilon (centred n (X u i)) c) (fun u => beta u c));
     [|apply Hb].
-  apply (elementary_rms_norm n true epsilon (fun c u => centred n (X u i) c) (fun c u => gamma u c) c He); [|exact Hg].
+  apply (elementary_rms_norm n true epsilon (fun c u => centred n (X u i) c) (fun c u => gamma u c) c
+           (fun u => variance_plus_epsilon_pos n (X u i) epsilon He)); [|exact Hg].
   intros k; apply (elementary_centred n (fun c u => X u i c)); intros; apply HX.
 Qed.
 

@@ -54,6 +54,20 @@ Proof.
   apply functional_extensionality; intros; ring.
 Qed.
 
+Lemma head_loss_computed h f n d_v x g gL y y' (O : nat -> nat -> computation) (L : nat -> computation) :
+  (forall i c, computes y y' (O i c) (fun u => output_of h (x u) i c)) ->
+  (forall i, computes y y' (L i) (fun u => lse_of h f (x u) i)) ->
+  let J_t E := tangent (read_in_duals (fun n => Dual (y n) (y' n)) E) in
+  is_derive (fun u => head_loss h f n d_v (x u) g gL) 0
+            (sum (range n) (fun i => dot d_v (g i) (fun c => J_t (O i c)) + gL i * J_t (L i))).
+Proof.
+  intros HO HL J_t.
+  apply (derive_sum _ (fun i u => dot d_v (g i) (output_of h (x u) i) + gL i * lse_of h f (x u) i)); intros i _.
+  apply derive_plus; [|apply derive_scal, computation_moves, HL].
+  apply (derive_sum _ (fun c u => g i c * output_of h (x u) i c)); intros c _.
+  apply derive_scal, computation_moves, HO.
+Qed.
+
 (** GRD.P2: read the outputs and log-sum-exps of a call in dual numbers, whose tangents are the direction t, by whatever
     computation, and multiply the tangents with the cotangents: it is the gradient times the direction *)
 Theorem vjp_is_the_transpose_of_jvp C x t g gL (y y' : nat -> R)
@@ -75,15 +89,8 @@ Proof.
     (q_rows C) (v_width C) (operands_at C (slopes_bias C) (tensors_line x t u) b h) (g b h) (gL b h)))); intros b _.
   apply (derive_sum _ (fun h u => head_loss (head_at C b h) (lse_told C)
     (q_rows C) (v_width C) (operands_at C (slopes_bias C) (tensors_line x t u) b h) (g b h) (gL b h))); intros h _.
-  apply (derive_sum _ (fun i u => dot (v_width C) (g b h i)
-    (output_of (head_at C b h) (operands_at C (slopes_bias C) (tensors_line x t u) b h) i) +
-    gL b h i * lse_of (head_at C b h) (lse_told C) (operands_at C (slopes_bias C) (tensors_line x t u) b h) i));
-    intros i _.
-  apply derive_plus.
-  - apply (derive_sum _ (fun c u => g b h i c *
-      output_of (head_at C b h) (operands_at C (slopes_bias C) (tensors_line x t u) b h) i c)); intros c _.
-    apply derive_scal, computation_moves, HO.
-  - apply derive_scal, computation_moves, HL.
+  apply (head_loss_computed (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+    (fun u => operands_at C (slopes_bias C) (tensors_line x t u) b h)); auto.
 Qed.
 
 (** and there are such computations *)

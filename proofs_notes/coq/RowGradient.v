@@ -95,11 +95,11 @@ Proof. unfold row_keys; rewrite in_gathered, andb_true_iff, Nat.ltb_lt; tauto. Q
 
 Lemma weights_of_visible h x i j :
   In j (row_keys h i) -> weights_of h x i j = sink_softmax (row_keys h i) (sink x) (logits_of h x i) j.
-Proof. intros H; apply in_row_keys in H; unfold weights_of, row_weights; rewrite H; reflexivity. Qed.
+Proof. intros H; apply in_row_keys in H; unfold weights_of, row_weights, masked_sink_softmax; rewrite H; reflexivity. Qed.
 
 Lemma weights_of_hidden h x i j : ~ In j (row_keys h i) -> weights_of h x i j = 0.
 Proof.
-  rewrite in_row_keys; unfold weights_of, row_weights; intros H.
+  rewrite in_row_keys; unfold weights_of, row_weights, masked_sink_softmax; intros H.
   destruct ((j <? key_count h)%nat && visible h i j); [congruence|reflexivity].
 Qed.
 

@@ -202,7 +202,17 @@ Proof.
   unfold Rdiv; apply (elementary_mult _ (fun _ => / ln 2) S), elementary_const.
 Qed.
 
-(** * A call along a line *)
+(** * Losses *)
+
+Lemma elementary_head_loss h f n d_v x g gL :
+  cap_is_positive h -> elementary_operands x -> elementary (fun u => head_loss h f n d_v (x u) g gL).
+Proof.
+  intros H X.
+  apply (elementary_sum _ (fun i u => dot d_v (g i) (output_of h (x u) i) + gL i * lse_of h f (x u) i)); intros i _.
+  apply elementary_plus; [|apply elementary_scal, elementary_lse; assumption].
+  apply (elementary_sum _ (fun c u => g i c * output_of h (x u) i c)); intros c _.
+  apply elementary_scal, elementary_output; assumption.
+Qed.
 
 Lemma elementary_call_loss C (x : R -> tensors) g gL :
   (forall b h, cap_is_positive (head_at C b h)) ->
@@ -214,11 +224,5 @@ Proof.
     (q_rows C) (v_width C) (operands_at C (slopes_bias C) (x u) b h) (g b h) (gL b h)))); intros b _.
   apply (elementary_sum _ (fun h u => head_loss (head_at C b h) (lse_told C)
     (q_rows C) (v_width C) (operands_at C (slopes_bias C) (x u) b h) (g b h) (gL b h))); intros h _.
-  apply (elementary_sum _ (fun i u => dot (v_width C) (g b h i)
-    (output_of (head_at C b h) (operands_at C (slopes_bias C) (x u) b h) i) +
-    gL b h i * lse_of (head_at C b h) (lse_told C) (operands_at C (slopes_bias C) (x u) b h) i)); intros i _.
-  apply elementary_plus; [|apply elementary_scal, elementary_lse; auto].
-  apply (elementary_sum _ (fun c u => g b h i c *
-    output_of (head_at C b h) (operands_at C (slopes_bias C) (x u) b h) i c)); intros c _.
-  apply elementary_scal, elementary_output; auto.
+  apply elementary_head_loss; auto.
 Qed.

@@ -17,9 +17,9 @@ Qed.
 
 Lemma weights_of_logs_beside_a_sink :
   let w := sink_softmax (range 3) (Some (ln 6)) logs in
-  w 0%nat = 1 / 12 /\ w 1%nat = 1 / 6 /\ w 2%nat = 1 / 4 /\ share_of_sink (range 3) (Some (ln 6)) logs = 1 / 2.
+  w 0%nat = 1 / 12 /\ w 1%nat = 1 / 6 /\ w 2%nat = 1 / 4 /\ sink_share (range 3) (Some (ln 6)) logs = 1 / 2.
 Proof.
-  unfold share_of_sink, sink_share, sink_softmax, total, sum, range, seq; destruct exp_logs as [A [B C]].
+  unfold sink_share, sink_softmax, total, sum, range, seq; destruct exp_logs as [A [B C]].
   rewrite A, B, C, exp_ln by lra; repeat split; field.
 Qed.
 
@@ -36,7 +36,7 @@ Qed.
 (** GRD.E1 *)
 Theorem GRD_E1_sink :
   let w := sink_softmax (range 3) (Some (ln 6)) logs in
-  let share := share_of_sink (range 3) (Some (ln 6)) logs in
+  let share := sink_share (range 3) (Some (ln 6)) logs in
   let d := softmax_gradient (range 3) w six_three in
   centre (range 3) w six_three = 1 /\ d 0%nat = 5 / 12 /\ d 1%nat = 1 / 3 /\ d 2%nat = - (1 / 4) /\
   sink_gradient share (range 3) w six_three = - (1 / 2).

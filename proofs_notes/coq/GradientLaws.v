@@ -5,19 +5,19 @@ From Attest Require Export CallGradient.
 (** * Sums of a row *)
 
 Lemma weights_and_share_sum_to_one keys a s : keys <> [] \/ a <> None ->
-  sum keys (sink_softmax keys a s) + share_of_sink keys a s = 1.
+  sum keys (sink_softmax keys a s) + sink_share keys a s = 1.
 Proof.
   intros H; assert (P := total_positive keys a s H).
-  unfold sink_softmax, share_of_sink, sink_share, Rdiv; rewrite sum_scal_r.
+  unfold sink_softmax, sink_share, Rdiv; rewrite sum_scal_r.
   destruct a as [v|]; [rewrite <- Rmult_plus_distr_r; apply Rinv_r, Rgt_not_eq, P|].
   unfold total in *; rewrite Rplus_0_r in *; rewrite Rplus_0_r; apply Rinv_r; lra.
 Qed.
 
 Lemma softmax_gradients_cancel h x i (dw : row) :
   sum (row_keys h i) (softmax_gradient (row_keys h i) (weights_of h x i) dw) +
-  sink_gradient (share_of_sink (row_keys h i) (sink x) (logits_of h x i)) (row_keys h i) (weights_of h x i) dw = 0.
+  sink_gradient (sink_share (row_keys h i) (sink x) (logits_of h x i)) (row_keys h i) (weights_of h x i) dw = 0.
 Proof.
-  set (l := row_keys h i); set (w := weights_of h x i); set (a := share_of_sink l (sink x) (logits_of h x i)).
+  set (l := row_keys h i); set (w := weights_of h x i); set (a := sink_share l (sink x) (logits_of h x i)).
   assert (E : sum l (softmax_gradient l w dw) = centre l w dw - sum l w * centre l w dw).
   { unfold softmax_gradient; rewrite (sum_ext l _ (fun j => w j * dw j - w j * centre l w dw)) by (intros; ring).
     rewrite sum_minus, sum_scal_r; reflexivity. }
@@ -31,7 +31,7 @@ Qed.
 Lemma row_gradients_sum h f d_v x i g gL :
   sum (row_keys h i) (row_logit_gradient h f d_v x i g gL) + row_sink_gradient h f d_v x i g gL =
   in_base f gL * (sum (row_keys h i) (sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i)) +
-                  share_of_sink (row_keys h i) (counted f (sink x)) (logits_of h x i)).
+                  sink_share (row_keys h i) (counted f (sink x)) (logits_of h x i)).
 Proof.
   rewrite (sum_ext _ _ (fun j => softmax_gradient (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) j +
     in_base f gL * sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i) j)).

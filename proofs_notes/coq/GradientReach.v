@@ -55,8 +55,8 @@ Section Agree.
   Proof. intros I J; unfold sink_softmax; rewrite agree_totals, agree_logits by assumption; reflexivity. Qed.
 
   Lemma agree_shares i a : (i < n)%nat ->
-    share_of_sink (row_keys h i) a (logits_of h x i) = share_of_sink (row_keys h i) a (logits_of h y i).
-  Proof. intros I; unfold share_of_sink, sink_share; destruct a; [rewrite agree_totals by exact I|]; reflexivity. Qed.
+    sink_share (row_keys h i) a (logits_of h x i) = sink_share (row_keys h i) a (logits_of h y i).
+  Proof. intros I; unfold sink_share; destruct a; [rewrite agree_totals by exact I|]; reflexivity. Qed.
 
   Lemma agree_weights i j : (i < n)%nat -> weights_of h x i j = weights_of h y i j.
   Proof.
@@ -112,7 +112,7 @@ Section Agree.
   Proof.
     intros I; unfold row_sink_gradient, sink_gradient; rewrite agree_centres, !agree_shares by exact I.
     rewrite Es; f_equal.
-    destruct (counted f (sink y)) eqn:E; [|unfold share_of_sink, sink_share, log_sum_exp_gradient; rewrite !Rmult_0_l; reflexivity].
+    destruct (counted f (sink y)) eqn:E; [|unfold sink_share, log_sum_exp_gradient; rewrite !Rmult_0_l; reflexivity].
     rewrite (El i); [reflexivity|].
     right; rewrite Es, E; discriminate.
   Qed.

@@ -141,8 +141,8 @@ Lemma counted_moves f (a : R -> option R) t a' :
   sink_moves a t a' -> sink_moves (fun u => counted f (a u)) t (counted f a').
 Proof. unfold counted; destruct (counts_sink f); simpl; auto. Qed.
 
-Lemma share_of_sink_counted f keys a s a' :
-  share_of_sink keys (counted f a) s * or_zero (counted f a') = share_of_sink keys (counted f a) s * or_zero a'.
+Lemma sink_share_counted f keys a s a' :
+  sink_share keys (counted f a) s * or_zero (counted f a') = sink_share keys (counted f a) s * or_zero a'.
 Proof. unfold counted; destruct (counts_sink f); simpl; ring. Qed.
 
 (** Jacobian times direction: what dual numbers return for an output and a log-sum-exp of a row *)
@@ -232,5 +232,5 @@ Proof.
     fold w dw w_L l'.
     rewrite (sum_ext _ (fun k => sink_softmax (row_keys h i) (sink (x t)) (logits_of h (x t) i) k * l' k)
       (fun k => w k * l' k)) by (intros j Hj; unfold w; rewrite weights_of_visible by exact Hj; reflexivity).
-    rewrite share_of_sink_counted; unfold in_base, in_base_2, Rdiv; destruct (base_2 f); ring.
+    rewrite sink_share_counted; unfold in_base, in_base_2, Rdiv; destruct (base_2 f); ring.
 Qed.

@@ -72,7 +72,7 @@ class RowTheorems {
     std::string text;
     if (!row_.keys.empty()) text += weight_row_text();
     for (const std::size_t c : spread(dq.size(), parts_.elements)) {
-      const std::string term = fmt::format("queries (head_gradient h base {} {} x g (of_lse 0%nat)) {} {}",
+      const std::string term = fmt::format("queries (head_gradient h base {} {} x g (of_lse 0%nat)) {}%nat {}%nat",
                                            extents(problem_.inputs).queries, row_.output.size(), i_, c);
       const Point exact = Point(dq[c].exact) + Point(dq[c].exact_low);
       text += element_text(fmt::format("dq_{}_{}", i_, c), term, exact, dq[c].unit / unit_roundoff(Format::f64),

@@ -18,13 +18,20 @@ std::vector<QueryRow> rows_of(const CertifyOptions& options, const Problem& prob
   return rows;
 }
 
+std::size_t theorems_in(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find("\nTheorem "); at != text.npos; at = text.find("\nTheorem ", at + 1)) ++count;
+  return count;
+}
+
 int certify_case(const CertifyOptions& options, const Case& given) {
   const CertificateParts parts{rows_of(options, given.problem), options.elements,
                                format_named(options.dtype.empty() ? "f64" : options.dtype)};
   require_writable(options.out_path, options.case_path);
   const std::string text = certificate_of(given.problem, given.cotangents, parts);
   write_whole(options.out_path, std::as_bytes(std::span(text)));
-  fmt::print("{} query rows; to have them proved: coqc -Q proofs_notes/coq Attest FILE.v\n", parts.rows.size());
+  fmt::print("{} theorems about {} query rows; `coqc -Q proofs_notes/coq Attest FILE.v` proves them\n",
+             theorems_in(text), parts.rows.size());
   return 0;
 }
 

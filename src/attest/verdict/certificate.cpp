@@ -122,7 +122,7 @@ class RowTheorems {
   std::string element_text(const std::string& name, const std::string& term, const Point& exact, double unit,
                            const std::string& proof) const {
     if (exact == 0 && unit == 0) return theorem(name, term + " = 0", "by_definition");
-    const Claim claim = claim_of(parts_.format, exact, ldexp(power_above(unit) * power_above(size_), -margin_digits));
+    const Claim claim = claim_of(parts_.format, exact, margin(unit));
     const std::string value = claim.rounded
                                   ? fmt::format("{}: {}", parameters(parts_.format).name, hex_text(*claim.rounded))
                                   : fmt::format("not one value of {}", parameters(parts_.format).name);
@@ -130,8 +130,12 @@ class RowTheorems {
   }
 
   std::string element_text(const std::string& name, const std::string& term, const Measured& result) const {
-    return element_text(name, term, median(std::get<Enclosure>(result.value)), result.unit, by_logits());
+    const Enclosure& x = std::get<Enclosure>(result.value);
+    if (upper_end(x) - lower_end(x) > margin(result.unit)) throw CannotAnswer(name + ": too wide for a certificate");
+    return element_text(name, term, median(x), result.unit, by_logits());
   }
+
+  Point margin(double unit) const { return ldexp(power_above(unit) * power_above(size_), -margin_digits); }
 
   std::string lse_text() const {
     if (!row_.lse) return {};
@@ -186,7 +190,7 @@ void require_small(const Problem& problem) {
 /// The elements of dq, for a call with cotangents.
 std::vector<Element> query_gradients(const Problem& problem, const std::optional<Cotangents>& cotangents) {
   if (!cotangents) return {};
-  return certify_gradients(problem, *cotangents, {{"dq", Format::f64}}).at("dq").elements;
+  return certify_gradients(problem, *cotangents, {{"dq", Format::f64}}, {.first = bits}).at("dq").elements;
 }
 
 std::string heading(const Problem& problem, const QueryRow& at) {

@@ -15,8 +15,8 @@ struct Claim {
   std::optional<double> rounded;  ///< the value of the format that x rounds to, where the claim says so much
 };
 
-/// ENC.D12  claim_of(f, x, margin): the reals that round to the value of f nearest to x, between the middles to its two
-/// neighbours, where x is at least the margin inside. Otherwise x - margin and x + margin. Ends are exact.
+/// ENC.D13  claim_of(f, x, margin): the reals between the middles from the value of f nearest to x to its two
+/// neighbours, where x lies inside by more than the margin. Otherwise x - margin to x + margin.
 Claim claim_of(Format format, const Point& x, const Point& margin);
 
 /// x - margin <= x <= x + margin, with ends of few digits: multiples of a power of two near the margin.

@@ -23,7 +23,7 @@ Definition keep_all (i j : nat) : bool := true.
 Ltac write_out := cbv -[Rplus Rmult Rminus Rdiv Rinv Ropp exp ln sqrt IZR Rle].
 
 (** one interval after the other *)
-Ltac each tactic := repeat lazymatch goal with |- (_ <= _ <= _) /\ _ => split; [tactic|] end; tactic.
+Ltac each tactic := lazymatch goal with |- (_ <= _ <= _) /\ _ => split; [tactic | each tactic] | _ => tactic end.
 Ltac enclose := interval with (i_prec 128).
 
 Ltac certified := each ltac:(write_out; enclose).

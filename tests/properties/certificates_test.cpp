@@ -114,7 +114,9 @@ Cotangents cotangents_of(const Problem& problem) {
 }
 
 RC_GTEST_PROP(Certificates, claim_what_attention_and_its_gradient_are, ()) {
-  const Problem problem = *calls();
+  Problem problem = *calls();
+  problem.call.weights_are = *rc::gen::element(WeightsAre::probabilities, WeightsAre::dropped);
+  problem.call.empty_row = *rc::gen::element(EmptyRow::zero, EmptyRow::nan);
   const Cotangents cotangents = cotangents_of(problem);
   const std::vector<QueryRow> rows = spread_rows(problem, 3);
   std::string text;

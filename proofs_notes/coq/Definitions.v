@@ -21,6 +21,34 @@ Open Scope R_scope.
 Definition row := nat -> R.
 Definition matrix := nat -> row.
 
+(** * 01 Scalars: dual numbers *)
+
+Definition positive_part (x : R) : R := Rmax x 0.                                                         (* NUM.D4 *)
+Definition absolute (x : R) : R := Rabs x.                                                                (* NUM.D5 *)
+Definition where_positive (x y : R) : R := if Rlt_dec 0 x then y else 0.                                  (* NUM.D7 *)
+
+(** an operation does to values what it does, and to tangents what its derivative does *)                 (* NUM.D8 *)
+Record dual := Dual { value : R; tangent : R }.
+Definition dual_lift (x : R) : dual := Dual x 0.
+Definition dual_add (a b : dual) : dual := Dual (value a + value b) (tangent a + tangent b).
+Definition dual_sub (a b : dual) : dual := Dual (value a - value b) (tangent a - tangent b).
+Definition dual_neg (a : dual) : dual := Dual (- value a) (- tangent a).
+Definition dual_mul (a b : dual) : dual := Dual (value a * value b) (tangent a * value b + value a * tangent b).
+Definition dual_div (a b : dual) : dual :=
+  let quotient := value a / value b in Dual quotient ((tangent a - quotient * tangent b) / value b).
+Definition dual_exp (a : dual) : dual := let y := exp (value a) in Dual y (y * tangent a).
+Definition dual_log (a : dual) : dual := Dual (ln (value a)) (tangent a / value a).
+Definition dual_tanh (a : dual) : dual := let y := tanh (value a) in Dual y ((1 - y * y) * tangent a).
+Definition dual_sqrt (a : dual) : dual := let y := sqrt (value a) in Dual y (tangent a / (y + y)).
+Definition dual_sin (a : dual) : dual := Dual (sin (value a)) (cos (value a) * tangent a).
+Definition dual_cos (a : dual) : dual := Dual (cos (value a)) (- (sin (value a) * tangent a)).
+Definition dual_positive_part (a : dual) : dual :=
+  Dual (positive_part (value a)) (where_positive (value a) (tangent a)).
+Definition dual_absolute (a : dual) : dual :=
+  Dual (absolute (value a)) (where_positive (value a) (tangent a) - where_positive (- value a) (tangent a)).
+Definition dual_where_positive (a b : dual) : dual :=
+  Dual (where_positive (value a) (value b)) (where_positive (value a) (tangent b)).
+
 (** * 02 Shapes: sums *)
 
 (** 0, 1, ..., n-1 *)
@@ -34,6 +62,8 @@ Fixpoint sum {A : Type} (l : list A) (f : A -> R) : R :=
   end.
 
 Definition dot (d : nat) (q k : row) : R := sum (range d) (fun c => q c * k c).                           (* SHP.D4 *)
+(** along an axis of extent n, what index x of the full extent reads *)
+Definition broadcast (n x : nat) : nat := if (n =? 1)%nat then 0%nat else x.                              (* SHP.D8 *)
 
 (** * 03 Masks: a visible set says of each key whether it is seen *)
 
@@ -42,8 +72,69 @@ Definition visible_set := nat -> bool.
 (** the list of visible keys below n, in order *)
 Definition gathered (n : nat) (A : visible_set) : list nat := filter A (range n).                         (* MSK.D14 *)
 
-(** the query at position p sees the keys up to p *)
+(** the query at position p = i + o sees the keys up to p, or those of a window around p *)
 Definition causal (p : Z) (j : nat) : bool := Z.leb (Z.of_nat j) p.                                       (* MSK.D1 *)
+Definition window (p : Z) (left right : option Z) (j : nat) : bool :=                                     (* MSK.D2 *)
+  match left with Some l => Z.leb (p - l) (Z.of_nat j) | None => true end &&
+  match right with Some r => Z.leb (Z.of_nat j) (p + r) | None => true end.
+Definition within_length (j n : nat) : bool := (j <? n)%nat.                                              (* MSK.D3 *)
+Definition prefix (j n : nat) : bool := (j <? n)%nat.                                                     (* MSK.D4 *)
+Definition same_document (x y : Z) : bool := Z.eqb x y.                                                   (* MSK.D5 *)
+Definition all_of (rules : list bool) : bool := forallb (fun x => x) rules.                               (* MSK.D7 *)
+Definition not_padding (present : nat -> bool) (j : nat) : bool := present j.                             (* MSK.D15 *)
+
+(** a number of the extended reals (chapter 00) *)
+Inductive extended := Finite (x : R) | MinusInfinity | PlusInfinity | NaN.
+Definition causal_mask (i j : nat) : extended :=                                                          (* MSK.D8 *)
+  if (j <=? i)%nat then Finite 0 else MinusInfinity.
+
+Definition visible_from_hidden (hidden : bool) : bool := negb hidden.                                     (* MSK.D9 *)
+Definition visible_from_ones (x : Z) : bool := Z.eqb x 1.                                                 (* MSK.D10 *)
+Definition visible_from_additive (x : extended) : bool :=                                                 (* MSK.D11 *)
+  match x with MinusInfinity => false | _ => true end.
+
+(** where query 0 of Sq queries over Sk keys stands; a length that is not given is the full extent *)
+Inductive alignment := top_left | bottom_right_padded | bottom_right_actual | after_past | given_offsets.
+Definition length_or (full : nat) (length : option nat) : Z :=
+  Z.of_nat (match length with Some n => n | None => full end).
+Definition offset_of (a : alignment) (Sq Sk : nat) (q_length k_length : option nat)
+                     (past : nat) (given : Z) : Z :=                                                      (* MSK.D12 *)
+  match a with
+  | top_left => 0
+  | bottom_right_padded => Z.of_nat Sk - Z.of_nat Sq
+  | bottom_right_actual => length_or Sk k_length - length_or Sq q_length
+  | after_past => Z.of_nat past
+  | given_offsets => given
+  end.
+
+(** The rules of one batch entry and head. [None] is a rule whose input is absent: it lets every key through. *)
+Record rules := Rules {
+  offset : Z;
+  is_causal : bool;
+  prefix_length : option nat;
+  window_left : option Z;
+  window_right : option Z;
+  q_length : option nat;
+  k_length : option nat;
+  documents : option ((nat -> Z) * (nat -> Z));      (* of queries, of keys *)
+  key_padding : option (nat -> bool);
+  visible_entry : option (nat -> nat -> bool);       (* MSK.D6, at this batch entry and head *)
+  bias_entry : option (nat -> nat -> extended)
+}.
+Definition if_given {A : Type} (input : option A) (rule : A -> bool) : bool :=
+  match input with Some x => rule x | None => true end.
+Definition is_visible (m : rules) (i j : nat) : bool :=                                                   (* MSK.D13 *)
+  let p := (Z.of_nat i + offset m)%Z in
+  all_of [
+    if is_causal m then causal p j || match prefix_length m with Some n => prefix j n | None => false end else true;
+    window p (window_left m) (window_right m) j;
+    if_given (q_length m) (within_length i);
+    if_given (k_length m) (within_length j);
+    if_given (documents m) (fun d => same_document (fst d i) (snd d j));
+    if_given (key_padding m) (fun t => not_padding t j);
+    if_given (visible_entry m) (fun t => t i j);
+    if_given (bias_entry m) (fun b => visible_from_additive (b i j))
+  ].
 
 (** * 04 Softmax *)
 
@@ -67,8 +158,21 @@ Definition total (keys : list nat) (sink : option R) (s : row) : R :=
 Definition sink_softmax (keys : list nat) (sink : option R) (s : row) (j : nat) : R :=                    (* SMX.D5 *)
   exp (s j) / total keys sink s.
 Definition sink_log_sum_exp (keys : list nat) (sink : option R) (s : row) : R := ln (total keys sink s).
+Definition sink_share (keys : list nat) (a : R) (s : row) : R := exp a / total keys (Some a) s.
 
-(** two ways of masking by a large negative number N; the rows are as long as the mask, hidden keys take part *)
+(** the weights of a whole row: 0 at hidden keys *)
+Definition masked_sink_softmax (n : nat) (A : visible_set) (sink : option R) (s : row) (j : nat) : R :=
+  if (j <? n)%nat && A j then sink_softmax (gathered n A) sink s j else 0.
+
+(** the log-sum-exp that is reported: absent for a row of no keys without a sink, since ln 0 is no number *)
+Definition reported_lse (keys : list nat) (sink : option R) (s : row) : option R :=
+  match keys, sink with
+  | [], None => None
+  | _, _ => Some (sink_log_sum_exp keys sink s)
+  end.
+
+(** Two ways of masking by a large negative number N; the rows are as long as the mask, hidden keys take part.
+    The third deviation, SMX.D6, adds minus infinity, and so it is no function of reals: Programs.v has it. *)
 Definition filled (N : R) (A : visible_set) (s : row) (j : nat) : R := if A j then s j else N.
 Definition sentinel_fill_softmax (N : R) (n : nat) (A : visible_set) (s : row) : row :=                   (* SMX.D7 *)
   softmax (range n) (filled N A s).
@@ -140,7 +244,7 @@ Definition row_keys (h : head) (i : nat) : list nat := gathered (key_count h) (v
 Definition row_logits (h : head) (Q K bias : matrix) (i : nat) : row := fun j =>
   logit (place h) (cap h) (scale h) (descale h * dot (width h) (Q i) (K j)) (bias i j).
 Definition row_weights (h : head) (Q K bias : matrix) (sink : option R) (i j : nat) : R :=
-  if (j <? key_count h)%nat && visible h i j then sink_softmax (row_keys h i) sink (row_logits h Q K bias i) j else 0.
+  masked_sink_softmax (key_count h) (visible h i) sink (row_logits h Q K bias i) j.
 Definition row_lse (h : head) (Q K bias : matrix) (sink : option R) (i : nat) : R :=
   sink_log_sum_exp (row_keys h i) sink (row_logits h Q K bias i).
 (** row i of attention, channel c *)
@@ -378,9 +482,74 @@ Definition dropout (w p : R) (kept training : bool) : R := if training then kept
 
 (** * 10 Positions *)
 
+(** of pair n among w channels; [Rpower x y] is pow(x, y) *)
+Definition frequency (n w : nat) (base : R) : R := Rpower base (- INR (2 * n) / INR w).                   (* POS.D1 *)
+Definition angle (p : Z) (n w : nat) (base : R) : R := IZR p * frequency n w base.                        (* POS.D11 *)
+(** of position p, in w channels *)
+Definition sinusoidal (p : Z) (w : nat) (base : R) : row := fun c =>                                      (* POS.D2 *)
+  if Nat.even c then sin (angle p (c / 2) w base) else cos (angle p (c / 2) w base).
+
+Definition rotate_pair (x y cosine sine : R) : R * R :=                                                   (* POS.D5 *)
+  (x * cosine - y * sine, x * sine + y * cosine).
+
+(** the two channels of pair n, and the pair of a channel *)
+Inductive pairing := halves | interleaved.
+Definition first_channel (m : pairing) (pairs n : nat) : nat :=
+  match m with halves => n | interleaved => 2 * n end.
+Definition second_channel (m : pairing) (pairs n : nat) : nat :=
+  match m with halves => n + pairs | interleaved => 2 * n + 1 end.
+Definition pair_of (m : pairing) (pairs c : nat) : nat :=
+  match m with halves => c mod pairs | interleaved => c / 2 end.
+
+(** the first r = 2 * pairs channels are turned in pairs, the others are copied *)                        (* POS.D6 *)
+Definition rotary (m : pairing) (pairs : nat) (cosines sines x : row) : row := fun c =>
+  let n := pair_of m pairs c in
+  let turned := rotate_pair (x (first_channel m pairs n)) (x (second_channel m pairs n)) (cosines n) (sines n) in
+  if (2 * pairs <=? c)%nat then x c
+  else if (c =? first_channel m pairs n)%nat then fst turned
+  else snd turned.
+
+(** r channels are rotated *)
+Definition cached_cosines (r : nat) (base : R) : matrix := fun p n => cos (angle (Z.of_nat p) n r base).  (* POS.D7 *)
+Definition cached_sines (r : nat) (base : R) : matrix := fun p n => sin (angle (Z.of_nat p) n r base).
+Definition cached_rotary (m : pairing) (r : nat) (cosines sines : matrix) (p : nat) (x : row) : row :=    (* POS.D12 *)
+  rotary m (r / 2) (cosines p) (sines p) x.
+Definition rotary_at (m : pairing) (r : nat) (base : R) (p : Z) (x : row) : row :=                        (* POS.D10 *)
+  rotary m (r / 2) (fun n => cos (angle p n r base)) (fun n => sin (angle p n r base)) x.
+
+Definition geometric_slope (h H : nat) : R := Rpower 2 (- INR (8 * (h + 1)) / INR H).                    (* POS.D8 *)
+(** P is the greatest power of two up to H *)
+Definition alibi_slope (h H : nat) : R :=                                                                 (* POS.D9 *)
+  let P := (2 ^ Nat.log2 H)%nat in
+  if (h <? P)%nat then geometric_slope h P else geometric_slope (2 * (h - P)) (2 * P).
+Definition alibi_by_key (mu : R) (j : nat) : R := mu * INR j.                                             (* POS.D13 *)
+
 (** * 11 Norms *)
 
+Definition mean (n : nat) (x : row) : R := sum (range n) x / INR n.                                       (* NRM.D1 *)
+Definition mean_square (n : nat) (x : row) : R := dot n x x / INR n.                                      (* NRM.D5 *)
+Definition centred (n : nat) (x : row) : row := fun c => x c - mean n x.                                  (* NRM.D6 *)
+Definition variance (n : nat) (x : row) : R := mean_square n (centred n x).                               (* NRM.D2 *)
+
+(** an absent gamma does not multiply, an absent beta is not added *)
+Definition with_factor (gamma : option row) (c : nat) (y : R) : R :=
+  match gamma with Some f => y * f c | None => y end.
+Definition with_term (beta : option row) (c : nat) (y : R) : R :=
+  match beta with Some b => y + b c | None => y end.
+
+Definition layer_norm (n : nat) (gamma beta : option row) (epsilon : R) (x : row) : row := fun c =>       (* NRM.D3 *)
+  with_term beta c (with_factor gamma c ((x c - mean n x) / sqrt (variance n x + epsilon))).
+Definition rms_norm (n : nat) (gamma : option row) (epsilon : R) (x : row) : row := fun c =>              (* NRM.D4 *)
+  with_factor gamma c (x c / sqrt (mean_square n x + epsilon)).
+
 (** * 12 The decoder block *)
+
+Definition relu (x : R) : R := positive_part x.                                                           (* DEC.D2 *)
+
+(** a and b, binary64 numbers as fractions *)
+Definition gelu_slope : R := 7186705221432913 / 9007199254740992.
+Definition gelu_cubic : R := 6444110634811895 / 144115188075855872.
+Definition gelu (x : R) : R := / 2 * x * (1 + tanh (gelu_slope * (x + gelu_cubic * x ^ 3))).              (* DEC.D3 *)
 
 (** * 13 Gradients *)
 
@@ -502,8 +671,176 @@ Definition head_gradient (h : head) (f : lse_form) (n d_v : nat) (x : operands) 
     (fun i j => row_bias_gradient h f d_v x i (g i) (gL i) j)
     (option_map (fun _ => sum (range n) (fun i => row_sink_gradient h f d_v x i (g i) (gL i))) (sink x)).
 
+(** entry e of something of which place p, one of n, reads entry [read p], receives the sum of what arrives there *)
+Definition add_broadcast (n : nat) (read : nat -> nat) (G : row) (e : nat) : R :=                         (* GRD.D11 *)
+  sum (filter (fun p => (read p =? e)%nat) (range n)) G.
+
+(** A call: what the definition of attention is given besides numbers. The bias has the shape it was given in, each axis
+    1 or full. *)
+Record call := Call {
+  batch : nat;  q_heads : nat;  k_heads : nat;  v_heads : nat;
+  q_rows : nat;  k_rows : nat;  qk_width : nat;  v_width : nat;
+  bias_batch : nat;  bias_heads : nat;  bias_rows : nat;  bias_keys : nat;
+  head_order : head_map;
+  head_at : nat -> nat -> head;          (* of batch entry b and query head h *)
+  slopes_bias : nat -> nat -> matrix;    (* what slopes add to the bias of b and h *)
+  lse_told : lse_form
+}.
+(** its numbers, and likewise its gradient and a direction *)
+Record tensors := Tensors {
+  q_tensor : nat -> nat -> matrix;  k_tensor : nat -> nat -> matrix;  v_tensor : nat -> nat -> matrix;
+  bias_tensor : nat -> nat -> matrix;
+  sinks : nat -> option R                (* of query head h *)
+}.
+(** x + u t, number by number *)
+Definition tensors_line (x t : tensors) (u : R) : tensors :=
+  let along (X T : nat -> nat -> matrix) (b h i c : nat) := X b h i c + u * T b h i c in
+  Tensors (along (q_tensor x) (q_tensor t)) (along (k_tensor x) (k_tensor t)) (along (v_tensor x) (v_tensor t))
+          (along (bias_tensor x) (bias_tensor t))
+          (fun h => match sinks x h, sinks t h with Some a, Some b => Some (a + u * b) | a, _ => a end).
+Definition broadcast_bias (C : call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
+  t (broadcast (bias_batch C) b) (broadcast (bias_heads C) h) (broadcast (bias_rows C) i) (broadcast (bias_keys C) j).
+Definition key_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (k_heads C) h.
+Definition value_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (v_heads C) h.
+(** what query head h of batch entry b is given; S is the bias of the slopes *)
+Definition operands_at (C : call) (S : nat -> nat -> matrix) (x : tensors) (b h : nat) : operands :=
+  Operands (q_tensor x b h) (k_tensor x b (key_head_of C h)) (v_tensor x b (value_head_of C h))
+           (fun i j => broadcast_bias C (bias_tensor x) b h i j + S b h i j) (sinks x h).
+
+(** g b h i c and gL b h i are the cotangents of outputs and log-sum-exps *)                              (* GRD.D12 *)
+Definition call_gradient (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : tensors :=
+  let G b h := head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                             (operands_at C (slopes_bias C) x b h) (g b h) (gL b h) in
+  Tensors
+    (fun b h => queries (G b h))
+    (fun b n j c => add_broadcast (q_heads C) (key_head_of C) (fun h => keys (G b h) j c) n)
+    (fun b n j c => add_broadcast (q_heads C) (value_head_of C) (fun h => values (G b h) j c) n)
+    (fun b' h' i' j' =>
+       add_broadcast (batch C) (broadcast (bias_batch C)) (fun b =>
+       add_broadcast (q_heads C) (broadcast (bias_heads C)) (fun h =>
+       add_broadcast (q_rows C) (broadcast (bias_rows C)) (fun i =>
+       add_broadcast (k_rows C) (broadcast (bias_keys C)) (fun j => biases (G b h) i j) j') i') h') b')
+    (fun h => option_map (fun _ => sum (range (batch C)) (fun b => or_zero (sink (G b h)))) (sinks x h)).
+
+(** outputs and log-sum-exps of a call, each times its cotangent *)
+Definition call_loss (C : call) (x : tensors) (g : nat -> nat -> matrix) (gL : nat -> nat -> row) : R :=
+  sum (range (batch C)) (fun b => sum (range (q_heads C)) (fun h =>
+    head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+              (operands_at C (slopes_bias C) x b h) (g b h) (gL b h))).
+Definition call_inner (C : call) (x y : tensors) : R :=
+  let over (b h s w : nat) (X Y : nat -> nat -> matrix) :=
+    sum (range b) (fun b => sum (range h) (fun h => sum (range s) (fun s => dot w (X b h s) (Y b h s)))) in
+  over (batch C) (q_heads C) (q_rows C) (qk_width C) (q_tensor x) (q_tensor y) +
+  over (batch C) (k_heads C) (k_rows C) (qk_width C) (k_tensor x) (k_tensor y) +
+  over (batch C) (v_heads C) (k_rows C) (v_width C) (v_tensor x) (v_tensor y) +
+  over (bias_batch C) (bias_heads C) (bias_rows C) (bias_keys C) (bias_tensor x) (bias_tensor y) +
+  sum (range (q_heads C)) (fun h => or_zero (sinks x h) * or_zero (sinks y h)).
+
+(** the same for every head *)
+Definition mean_weights_gradient (H : nat) (g : row) : row := fun j => g j / INR H.                       (* GRD.D16 *)
+
+(** G is the gradient of the bias of a head of n queries and m keys, U the bias of slope 1 *)
+Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i => dot m (G i) (U i)).   (* GRD.D21 *)
+
+(** one logit l, from the log-sum-exp L of its row, the cotangent g of its weight, and D: no weight is kept *)
+Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
+Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)
+
+(** ** Affine maps, norms, rotations, activations: g is the cotangent of the result *)
+
+(** of X: S rows with I columns; W: I rows with O columns; b: O numbers *)                                (* GRD.D13 *)
+Definition affine_gradient_x (O : nat) (W G : matrix) : matrix := fun s m => dot O (G s) (W m).
+Definition affine_gradient_weight (S : nat) (X G : matrix) : matrix := fun m n =>
+  sum (range S) (fun s => X s m * G s n).
+Definition affine_gradient_bias (S : nat) (G : matrix) : row := fun n => sum (range S) (fun s => G s n).
+
+Definition rms_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row := fun c => (* GRD.D18 *)
+  let r := sqrt (mean_square n x + epsilon) in
+  let y := rms_norm n None epsilon x in
+  let z := fun k => with_factor gamma k (g k) in
+  (z c - y c * (dot n z y / INR n)) / r.
+Definition rms_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row := fun c =>
+  g c * rms_norm n None epsilon x c.
+
+Definition layer_norm_gradient_x (n : nat) (gamma : option row) (epsilon : R) (x g : row) : row :=        (* GRD.D19 *)
+  centred n (rms_norm_gradient_x n gamma epsilon (centred n x) g).
+Definition layer_norm_gradient_gamma (n : nat) (epsilon : R) (x g : row) : row :=
+  rms_norm_gradient_gamma n epsilon (centred n x) g.
+Definition layer_norm_gradient_beta (g : row) : row := g.
+
+(** S rows that share gamma and beta *)                                                                   (* DEC.D20 *)
+Definition normed_rows_gradient_x (n : nat) (gamma : option row) (epsilon : R) (X G : matrix) : matrix := fun i =>
+  layer_norm_gradient_x n gamma epsilon (X i) (G i).
+Definition normed_rows_gradient_gamma (S n : nat) (epsilon : R) (X G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_gamma n epsilon (X i) (G i) c).
+Definition normed_rows_gradient_beta (S : nat) (G : matrix) : row := fun c =>
+  sum (range S) (fun i => layer_norm_gradient_beta (G i) c).
+
+(** of the row; of the first 2 * pairs channels, and the rest is copied *)
+Definition rotary_gradient (m : pairing) (pairs : nat) (cosines sines g : row) : row :=                   (* GRD.D20 *)
+  rotary m pairs cosines (fun n => - sines n) g.
+
+Definition relu_gradient (x g : R) : R := where_positive x g.                                             (* DEC.D18 *)
+Definition gelu_gradient (x g : R) : R :=                                                                 (* DEC.D19 *)
+  let tau := tanh (gelu_slope * (x + gelu_cubic * x ^ 3)) in
+  / 2 * g * (1 + tau + x * (1 - tau ^ 2) * gelu_slope * (1 + 3 * gelu_cubic * x ^ 2)).
+
 (** * 14 Training *)
 
 (** * 15 Online softmax *)
+
+(** A block of keys: a shift c, the sum of exp (l_j - c), and the sum of exp (l_j - c) * v_j, one number for each
+    channel. The shift may be any number. Without a shift it is the empty block. *)
+Record block := Block { block_shift : option R; block_sum : R; block_weighted : row }.                    (* ONL.D1 *)
+Definition empty_block : block := Block None 0 (fun _ => 0).
+
+(** what a block stands for, whatever its shift: Phi; blocks that stand for the same are equal in the reals *)
+Definition stands_for (b : block) : R * row :=
+  match block_shift b with
+  | Some c => (exp c * block_sum b, fun ch => exp c * block_weighted b ch)
+  | None => (0, fun _ => 0)
+  end.
+Definition same_block (a b : block) : Prop :=
+  fst (stands_for a) = fst (stands_for b) /\ forall ch, snd (stands_for a) ch = snd (stands_for b) ch.
+
+Definition block_of (c : R) (keys : list nat) (l : row) (V : matrix) : block :=                           (* ONL.D2 *)
+  match keys with
+  | [] => empty_block
+  | _ => Block (Some c) (sum keys (exponential c l)) (fun ch => sum keys (fun j => exponential c l j * V j ch))
+  end.
+
+(** the common shift is c, any number *)
+Definition merge (c : R) (a b : block) : block :=                                                         (* ONL.D3 *)
+  match block_shift a, block_shift b with
+  | None, _ => b
+  | _, None => a
+  | Some ca, Some cb =>
+      let ra := exp (ca - c) in
+      let rb := exp (cb - c) in
+      Block (Some c) (ra * block_sum a + rb * block_sum b)
+            (fun ch => ra * block_weighted a ch + rb * block_weighted b ch)
+  end.
+
+(** a piece of a row: its keys, the shift of its block, and the common shift when it is merged *)
+Record piece := Piece { piece_keys : list nat; piece_shift : R; common_shift : R }.
+(** begin with a block, merge the pieces from the left; a row begins with the empty block *)
+Definition stream_from (start : block) (pieces : list piece) (l : row) (V : matrix) : block :=
+  fold_left (fun b p => merge (common_shift p) b (block_of (piece_shift p) (piece_keys p) l V)) pieces start.
+Definition stream (pieces : list piece) (l : row) (V : matrix) : block :=                                 (* ONL.D4 *)
+  stream_from empty_block pieces l V.
+
+(** the output, and the log-sum-exp; the empty block has no log-sum-exp *)
+Definition finish (b : block) : row * option R :=                                                         (* ONL.D5 *)
+  match block_shift b with
+  | Some c => (fun ch => block_weighted b ch / block_sum b, Some (c + ln (block_sum b)))
+  | None => (fun _ => 0, None)
+  end.
+Definition sink_block (a : R) : block := Block (Some a) 1 (fun _ => 0).
+Definition start_block (sink : option R) : block :=
+  match sink with Some a => sink_block a | None => empty_block end.
+(** the row of a head, streamed: the pieces hold its visible keys in order *)
+Definition streamed_row (sink : option R) (pieces : list piece) (l : row) (V : matrix)
+  : row * option R :=                                                                                     (* ONL.D6 *)
+  finish (stream_from (start_block sink) pieces l V).
 
 (** * 18 Bounds *)

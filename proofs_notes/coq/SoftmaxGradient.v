@@ -1,6 +1,6 @@
 (** How the weights of a row and its log-sum-exp move when its scores and its sink do, and from that the gradients of
     GRD.D1 to GRD.D4. *)
-From Attest Require Export Derivatives.
+From Attest Require Export Derivatives Softmax.
 
 (** a sink that is there for good, or never, and moves with velocity a' *)
 Definition sink_moves (a : R -> option R) (t : R) (a' : option R) : Prop :=
@@ -12,15 +12,7 @@ Definition sink_moves (a : R -> option R) (t : R) (a' : option R) : Prop :=
 (** * The total *)
 
 Lemma total_positive keys a s : keys <> [] \/ a <> None -> 0 < total keys a s.
-Proof.
-  intros H; unfold total.
-  assert (0 <= sum keys (fun k => exp (s k))) by (apply sum_nonneg; intros; apply Rlt_le, exp_pos).
-  destruct a as [x|]; [pose proof (exp_pos x); lra|].
-  rewrite Rplus_0_r; apply sum_pos; [tauto|intros; apply exp_pos].
-Qed.
-
-Lemma total_positive_in keys a s j : In j keys -> 0 < total keys a s.
-Proof. intros H; apply total_positive; left; intros E; rewrite E in H; destruct H. Qed.
+Proof. intros [H|H]; [apply total_pos, H|destruct a; [apply total_pos_sink|congruence]]. Qed.
 
 Lemma total_moves keys (a : R -> option R) (l : nat -> R -> R) t a' (l' : row) :
   (forall j, In j keys -> is_derive (l j) t (l' j)) -> sink_moves a t a' ->
@@ -58,7 +50,7 @@ Theorem weights_move keys (a : R -> option R) (l : nat -> R -> R) t a' (l' : row
             (sink_softmax keys (a t) (fun k => l k t) j * (l' j - mean_velocity keys (a t) (fun k => l k t) l' a')).
 Proof.
   intros Hj L A.
-  assert (P := total_positive_in keys (a t) (fun k => l k t) j Hj).
+  assert (P := total_pos keys (a t) (fun k => l k t) (in_not_nil keys j Hj)).
   apply (derive_as _ _ _ _ (derive_div _ _ t _ _ (derive_exp _ t _ (L j Hj)) (total_moves keys a l t a' l' L A)
            (Rgt_not_eq _ _ P))).
   rewrite mean_velocity_total; unfold sink_softmax; field; lra.

@@ -11,10 +11,16 @@ import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
 
+from archive import read
 from command import ATTEST, CommandCase
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEXT = [1, 2, 3, 0, 1, 2, 3, 0]
+
+
+def halves(numbers: list[float]) -> tuple[list[float], list[float]]:
+    """The numbers of the first of two steps, and of the second."""
+    return numbers[:len(numbers) // 2], numbers[len(numbers) // 2:]
 
 
 class Learn(CommandCase):
@@ -62,6 +68,30 @@ class Learn(CommandCase):
         self.assertEqual(weights[0], "query 0, key 0: 1.0000")
         self.assertNotEqual(weights[:36], weights[36:])
 
+    def test_the_record(self) -> None:
+        report = self.learned("--record", "run.safetensors", "--steps", "2", "--seed", "7")
+        self.assertEqual(report | {"seconds": 0}, self.learned("--steps", "2", "--seed", "7") | {"seconds": 0})
+        archive = read(self.folder / "run.safetensors")
+        self.assertEqual(archive.metadata, {"schema": "attest-training-1"})
+        tensors = archive.tensors
+        results = {name.removeprefix("bound.") for name in tensors if name.startswith("bound.")}
+        slots = {name.removeprefix("gradient.") for name in results if name.startswith("gradient.")}
+        self.assertEqual(results, {"loss", "logits"} | {f"gradient.{slot}" for slot in slots})
+        self.assertEqual(set(tensors), {"tokens", "targets"} | slots | results | {f"bound.{one}" for one in results})
+        self.assertEqual(len(slots), 19)
+        self.assertEqual((tensors["ff1.weight"].shape, tensors["logits"].shape), ((2, 16, 32), (2, 8, 4)))
+        for name in results:
+            self.assertEqual(tensors[name].shape, tensors[f"bound.{name}"].shape)
+            self.assertTrue(all(0 <= bound < 1e-6 for bound in tensors[f"bound.{name}"].values()), name)
+        first, second = tensors["loss"].values()
+        self.assertLess(abs(first - report["initial_loss"]), 1e-12)
+        self.assertLess(second, first)
+        self.assertEqual(tensors["norm1.gamma"].values()[:16], [1.0] * 16)
+        before, after = halves(tensors["unembed.weight"].values())
+        slopes, _ = halves(tensors["gradient.unembed.weight"].values())
+        for slope, old, new in zip(slopes, before, after, strict=True):
+            self.assertLess(slope * (new - old), 0)  # TRN.P4
+
     def test_the_curve_moves_on_a_terminal(self) -> None:
         main, terminal = pty.openpty()
         with subprocess.Popen([ATTEST, "learn", "--steps", "100"], stdout=terminal, cwd=self.folder) as run:
@@ -83,6 +113,9 @@ class Learn(CommandCase):
             self.assert_refused("learn", "--steps", steps, line=r"CAS\.C7: --steps: an integer in 1..1000000, got ")
         self.assert_refused("learn", "--seed", "-1", line=r"CAS\.C7: --seed: ")
         self.assert_refused("learn", "--svg", "no/such/folder/picture", line=r"CAS\.C15: ")
+        self.assert_refused("learn", "--record", "no/such/folder/run", line=r"CAS\.C15: ")
+        self.assert_refused("learn", "--record", "both", "--svg", "./both", line=r"CAS\.C15: both: another file")
+        self.assert_refused("learn", "--record", "run", "--steps", "1001", line=r"CAS\.C7: --steps: ")
         self.assert_refused("learn", "more", line="[^ ]")
 
 

@@ -41,13 +41,16 @@ class Specification(CommandCase):
         line = (SOURCE / "src" / found[1]).read_text(encoding="utf-8").splitlines()[int(found[2]) - 1]
         self.assertIn("/// SMX.D3 ", line)
 
-    def test_a_property_has_its_level_test_and_note(self) -> None:
+    def test_a_property_has_its_level_test_note_and_proof(self) -> None:
         text = self.attest("spec", "smx_p1")
         self.assertIn("\nlevel  exact in the reals\n", text)
         self.assertIn("\nnote   proofs_notes/SMX.P1-softmax-rows-sum-to-one.md\n", text)
         found = re.search(r"(?m)^test   (\S+):(\d+)$", text)
         line = (SOURCE / found[1]).read_text(encoding="utf-8").splitlines()[int(found[2]) - 1]
         self.assertIn("PROPERTY(SMX_P1,", line)
+        found = re.search(r"(?m)^proof  (\S+):(\d+)  (\w+)$", text)
+        line = (SOURCE / found[1]).read_text(encoding="utf-8").splitlines()[int(found[2]) - 1]
+        self.assertRegex(line, rf"Theorem {found[3]}\b")
 
     def test_one_number_is_not_taken_for_another(self) -> None:
         for name, text in {"spec/04-softmax.md": "### SMX.P1 One\n\n**level** tested only\n",

@@ -99,6 +99,8 @@ NOTE_P1 = "proofs_notes/SMX.P1-weights-sum-to-one.md"
 NOTE_P2 = "proofs_notes/SMX.P2-a-result-lies-within-its-bound.md"
 NOTE_P3 = "proofs_notes/SMX.P3-a-result-is-fast.md"
 NOTE_B1 = "proofs_notes/SMX.B1-a-bound.md"
+# What a note says of a theorem, and of all that the tests below put beside a bound.
+PARTS = "`weights_sum_to_one` `softmax` `softmax_again` `again` `softmax_bound` `another` `two` `bound`\n"
 
 HEALTHY: Files = {
     SPEC: CHAPTER,
@@ -106,8 +108,8 @@ HEALTHY: Files = {
     SCALAR: "#pragma once\n",
     CASES: TESTS,
     COQ: THEOREM,
-    NOTE_P1: NOTE.format("The weights sum to one", "Proof"),
-    NOTE_P2: NOTE.format("A bound holds", "Proof"),
+    NOTE_P1: NOTE.format("The weights sum to one", "Proof") + "`weights_sum_to_one`.\n",
+    NOTE_P2: NOTE.format("A bound holds", "Proof") + PARTS,
     NOTE_P3: NOTE.format("It is fast", "Why it is believed"),
     NOTE_B1: NOTE.format("A bound", "Proof"),
 }
@@ -130,7 +132,8 @@ Written by `python3 tests/trace/trace.py --root . --write-status`; do not edit.
 | [properties/softmax.cpp](../tests/properties/softmax.cpp) |  |  |
 | SMX.P1 | The weights sum to one | exact in the reals |  \
 | [properties/softmax.cpp](../tests/properties/softmax.cpp) \
-| [note](../proofs_notes/SMX.P1-weights-sum-to-one.md) | `weights_sum_to_one` |
+| [note](../proofs_notes/SMX.P1-weights-sum-to-one.md) \
+| [coq/softmax.v](../proofs_notes/coq/softmax.v) `weights_sum_to_one` |
 | SMX.P2 | A result lies within its bound | within bound SMX.B1 |  \
 | [properties/softmax.cpp](../tests/properties/softmax.cpp) \
 | [note](../proofs_notes/SMX.P2-a-result-lies-within-its-bound.md) |  |
@@ -577,6 +580,31 @@ class Proofs(TraceCase):
                             (SPEC, "### SMX.P1", "SMX.P1",
                              "the **proved** field names no theorem"))
 
+    def test_an_exact_property_without_a_theorem(self) -> None:
+        self.assert_orphans(edited(SPEC, "**proved** weights_sum_to_one\n", ""),
+                            (SPEC, "### SMX.P1", "SMX.P1",
+                             "exact in the reals, and no **proved** line with its theorem"))
+
+    def test_a_theorem_that_its_note_does_not_name(self) -> None:
+        self.assert_orphans(edited(NOTE_P1, "`weights_sum_to_one`", ""),
+                            (NOTE_P1, "# The", "SMX.P1",
+                             "does not name the theorem `weights_sum_to_one`"))
+
+    def test_a_part_of_a_bound_that_no_note_names(self) -> None:
+        for part in ("constexpr double half = 0.5;", "double half(double x);",
+                     "struct Model {\n  double half;\n};"):
+            self.assert_orphans(edited(SOFTMAX, "/// SMX.B1", f"{part}\n\n/// SMX.B1"),
+                                (SOFTMAX, "half", "half",
+                                 "part of a bound, and named in no note of proofs_notes/"))
+
+    def test_a_bound_elsewhere_that_no_note_names(self) -> None:
+        self.assert_orphans(HEALTHY | {SCALAR: "double sum_bound(double x);\n"},
+                            (SCALAR, "double sum_bound", "sum_bound",
+                             "part of a bound, and named in no note of proofs_notes/"))
+
+    def test_a_local_of_a_bound_needs_no_note(self) -> None:
+        self.assert_healthy(edited(SOFTMAX, "  return row;", "  const int half = 2;\n  return row;"))
+
 
 class Status(TraceCase):
     """The status page."""
@@ -673,7 +701,8 @@ class Frozen(TraceCase):
                                   ("within bound SMX.B1", "exact in the reals",
                                    "SMX.P2 | A result lies within its bound")):
             with self.subTest(level):
-                self.assert_written(edited(SPEC, old, level), "not current", f"| {title} | {level} |")
+                proved = f"{level}\n**proved** weights_sum_to_one"
+                self.assert_written(edited(SPEC, old, proved), "not current", f"| {title} | {level} |")
                 (self.root / PROPERTIES).unlink()
 
     def test_a_raised_level_does_not_fall_back(self) -> None:
@@ -694,7 +723,7 @@ class Frozen(TraceCase):
 
     def test_a_bound_that_vanished(self) -> None:
         files = without(NOTE_B1) | {
-            SPEC: CHAPTER.replace("within bound SMX.B1", "exact in the reals").replace(
+            SPEC: CHAPTER.replace("within bound SMX.B1", "exact in floating point").replace(
                 "### SMX.B1 A bound\n\n**code** attest/definitions/softmax.hpp `softmax_bound`\n\n", ""),
             SOFTMAX: HEADER.replace("/// SMX.B1  n u\n", "")}
         self.assert_frozen(files, f"{PROPERTIES}:1: SMX.B1: frozen, and no longer in the spec; to give it up, "

@@ -16,7 +16,7 @@ What is read, and in which form:
                            **code** attest/definitions/softmax.hpp `softmax`      (D and B)
                            **level** exact in the reals | exact in floating point
                                      | within bound BND.B3, BND.B4 | tested only  (P)
-                           **proved** theorem_name                                (where it is)
+                           **proved** theorem_name, another                       (where it is)
     spec/retired.md        - SMX.D9 why                  an id that may not be used again
     src/                   /// SMX.D2  formula           the doc comment of the function
                            "SMX.C1"                      the constraint, named where it is required
@@ -75,6 +75,10 @@ CPP_TOKEN = re.compile(
     r'|"(?:\\.|[^"\\\n])*"'                     # string
     r"|'(?:\\[^'\n]+|\\'|[^'\\\n])'"            # character
     r"|//[^\n]*|/\*.*?\*/", re.DOTALL)          # comments
+DECLARATION = re.compile(r"(?:(?:constexpr|inline|static|const) )*(?P<type>[\w:]+)(?:<[^;=()]*>)?[&*]? "
+                         r"(?P<name>[a-z]\w*)(?:\(|;| =)")
+STATEMENTS = {"return", "using", "namespace", "template", "delete", "throw"}
+BOUND_NAME = re.compile(r"\w+_bound|unit_roundoff")
 COQ_COMMENT = re.compile(r"\(\*(?:(?!\(\*|\*\)).)*\*\)", re.DOTALL)
 COQ_THEOREM = re.compile(
     r"\b(?:Theorem|Lemma|Corollary|Proposition|Fact|Remark)\s+([\w']+)"
@@ -155,7 +159,7 @@ class Tree:
     quoted: list[Mention]
     tests: list[Test]
     notes: list[Note]
-    theorems: set[str]
+    theorems: dict[str, str]  # each with the path of its theory
     frozen: dict[str, str]
 
     @property
@@ -205,7 +209,8 @@ def read_tree(root: Path) -> Tree:
         tests=[test for source in sources if in_folder(source, "tests", (".cpp",))
                for test in tests_in(source)],
         notes=[note for source in sources for note in note_in(source)],
-        theorems={name for source in sources if in_folder(source, "proofs_notes/coq", (".v",))
+        theorems={name: source.path for source in sources
+                  if in_folder(source, "proofs_notes/coq", (".v",))
                   for name in theorems_in(source.text)},
         frozen={name: level for source in sources if source.path == PROPERTIES
                 for name, level in frozen_levels(source)})
@@ -612,6 +617,58 @@ def proved_names(item: Item) -> list[str]:
     return re.findall(r"[\w']+", item.fields.get("proved", ""))
 
 
+def exact_properties_are_proved(tree: Tree) -> Iterator[Orphan]:
+    """What the frozen chapters claim of the real numbers is proved by machine."""
+    for item in tree.items:
+        exact = item.fields.get("level") == "exact in the reals"
+        if exact and FROZEN.fullmatch(item.file) and "proved" not in item.fields:
+            yield missing_from(item, "exact in the reals, and no **proved** line with its theorem")
+
+
+def theorems_are_in_notes(tree: Tree) -> Iterator[Orphan]:
+    """The note on an item names the theorems that prove it."""
+    text = {source.path: source.text for source in tree.sources}
+    for item in tree.items:
+        for note in tree.notes_of(item):
+            for name in proved_names(item):
+                if name in tree.theorems and f"`{name}`" not in text[note.file]:
+                    yield Orphan(note.file, 1, item.id, f"does not name the theorem `{name}`")
+
+
+def bounds_are_in_notes(tree: Tree) -> Iterator[Orphan]:
+    """Whatever a bound is made of is named in a note: the functions, fields and constants beside it."""
+    notes = "\n".join(source.text for source in tree.sources
+                      if in_folder(source, "proofs_notes", (".md",)))
+    for source in tree.sources:
+        if in_folder(source, "src/attest", CODE):
+            beside_bounds = re.sub(r"\.\w+$", "", source.path) in bound_files(tree)
+            for name, offset in declared_names(source.text):
+                if (beside_bounds or BOUND_NAME.fullmatch(name)) and f"`{name}`" not in notes:
+                    yield Orphan(source.path, source.line_of(offset), name,
+                                 "part of a bound, and named in no note of proofs_notes/")
+
+
+def bound_files(tree: Tree) -> set[str]:
+    """The files with the functions of bounds, without their endings: a header and its source."""
+    headers = (header_path(tree, header) for item in tree.items if item.kind == "B"
+               for header, _ in code_references(item.fields.get("code", "")))
+    return {re.sub(r"\.\w+$", "", header) for header in headers if header}
+
+
+def declared_names(text: str) -> Iterator[tuple[str, int]]:
+    """The functions and constants at the margin of a file, and the fields of its structs."""
+    margin, offset = "", 0
+    for line in without_comments(text).splitlines(keepends=True):
+        indent = len(line) - len(line.lstrip(" "))
+        if indent == 0 and line.strip():
+            margin = line
+        match = DECLARATION.match(line, indent)
+        is_field = indent == 2 and margin.startswith("struct ")
+        if match and match["type"] not in STATEMENTS and (indent == 0 or is_field):
+            yield match["name"], offset + match.start("name")
+        offset += len(line)
+
+
 # ---------------------------------------------------------------- the status page
 
 def status_page(tree: Tree) -> str:
@@ -663,7 +720,8 @@ def status_row(tree: Tree, item: Item) -> str:
              "<br>".join(code_cells(tree, item)),
              "<br>".join(sorted({link(test.file) for test in tree.tests_of(item)})),
              "<br>".join(f"[note](../{note.file})" for note in tree.notes_of(item)),
-             ", ".join(f"`{name}`" for name in proved_names(item))]
+             "<br>".join(f"{link(tree.theorems[name])} `{name}`" for name in proved_names(item)
+                         if name in tree.theorems)]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -682,7 +740,7 @@ def code_cells(tree: Tree, item: Item) -> list[str]:
 
 def link(path: str) -> str:
     """A Markdown link from the status page to a file, under its short name."""
-    short = re.sub(r"^(src/attest|src|tests)/", "", path)
+    short = re.sub(r"^(src/attest|src|tests|proofs_notes)/", "", path)
     return f"[{short}](../{path})"
 
 
@@ -763,7 +821,8 @@ CHECKS: tuple[Callable[[Tree], Iterator[Orphan]], ...] = (
     definitions_have_code, constraints_are_required, includes_point_downwards,
     items_are_tested, tests_fit_their_ids,
     properties_state_their_level, properties_have_a_note, note_names_are_well_formed,
-    notes_are_complete, sentences_agree, theorems_exist, properties_stand)
+    notes_are_complete, sentences_agree, theorems_exist,
+    exact_properties_are_proved, theorems_are_in_notes, bounds_are_in_notes, properties_stand)
 
 
 def orphans_of(tree: Tree) -> list[Orphan]:

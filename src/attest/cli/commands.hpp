@@ -64,7 +64,8 @@ int run_spec(const SpecOptions& options);
 struct LearnOptions {
   std::size_t steps = 1000;
   std::uint64_t seed = 2017;
-  std::string svg;  ///< empty: nothing is written
+  std::string svg;     ///< empty: nothing is written
+  std::string record;  ///< empty: nothing is written
   bool json = false;
 };
 int run_learn(const LearnOptions& options);

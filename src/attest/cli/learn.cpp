@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "attest/cli/commands.hpp"
 #include "attest/cli/learn_picture.hpp"
+#include "attest/cli/learn_record.hpp"
+#include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
 #include "attest/training/train.hpp"
 
@@ -17,6 +20,7 @@ namespace {
 
 constexpr BlockExtents extents_of_block{};
 constexpr std::size_t steps_shown_at_once = 20;
+constexpr std::size_t most_recorded_steps = 1000;
 
 /// The weights that the block gives the keys of each place; 0 where a key is hidden.
 Matrix<double> attention_weights(const DecoderBlock<double>& block, const Example<>& example) {
@@ -90,6 +94,13 @@ std::string text_of(const Outcome& outcome, const Example<>& example) {
 
 int run_learn(const LearnOptions& options) {
   if (!options.svg.empty()) require_writable(options.svg, "");
+  if (!options.record.empty()) {
+    require(options.steps <= most_recorded_steps, "CAS.C7", "--steps: an integer in 1..{} with --record, got \"{}\"",
+            most_recorded_steps, options.steps);
+    require_writable(options.record, "");
+    require(std::filesystem::weakly_canonical(options.record) != std::filesystem::weakly_canonical(options.svg),
+            "CAS.C15", "{}: another file than the picture", options.record);
+  }
   const Example<> example = repeating_sequence();
   const DecoderBlock<double> start = initial_block<double>(options.seed);
   const Outcome outcome = learn(start, example, options.steps, !options.json && isatty(STDOUT_FILENO) == 1);
@@ -97,6 +108,9 @@ int run_learn(const LearnOptions& options) {
     const std::string svg =
         learning_svg(outcome.losses, attention_weights(start, example), attention_weights(outcome.block, example));
     write_whole(options.svg, std::as_bytes(std::span(svg)));
+  }
+  if (!options.record.empty()) {
+    write_whole(options.record, format_safetensors(learning_record(start, example, options.steps)));
   }
   fmt::print("{}", options.json ? json_of(outcome) : text_of(outcome, example));
   return 0;

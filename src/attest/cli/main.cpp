@@ -133,6 +133,8 @@ void add_learn(CLI::App& app, std::function<int()>& chosen) {
       "of the first parameters; default 2017");
   command->add_option("--svg", options->svg,
                       "write the curve, and the attention weights before and after, as a picture");
+  command->add_option("--record", options->record,
+                      "write weights, loss, logits and gradient of every step, with bounds, as safetensors");
   command->add_flag("--json", options->json, "losses, predictions and time for machines");
   command->callback([=, &chosen] { chosen = [=] { return run_learn(*options); }; });
 }

@@ -64,6 +64,7 @@ void print_item(const std::filesystem::path& root, const SpecItem& item) {
   print_places("code", places.code);
   print_places("test", places.tests);
   print_places("note", places.notes);
+  print_places("proof", places.proofs);
 }
 
 }  // namespace

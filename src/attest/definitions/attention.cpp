@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "attest/scalar/recorded.hpp"
+
 namespace attest {
 
 std::vector<std::size_t> all_indices(std::size_t n) {
@@ -58,5 +60,7 @@ Attended<T> attention(const Problem& problem) {
 }
 
 ATTEST_FOR_EACH_ARITHMETIC(ATTEST_ATTENTION, )
+template AttendedRow<Recorded> attend_logits(const Head<Recorded>&, std::size_t, std::vector<std::size_t>,
+                                             Vector<Recorded>);
 
 }  // namespace attest

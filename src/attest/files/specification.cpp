@@ -164,13 +164,16 @@ SpecPlaces places_of(const std::filesystem::path& root, const std::string& id) {
   for (const std::string& line : lines_of(root / "spec/status.md")) {
     if (!line.starts_with("| " + id + " |")) continue;
     const std::vector<std::string> cells = cells_of(line);
-    if (cells.size() < 6) return {};
-    SpecPlaces places{links_of(cells[3]), links_of(cells[4]), links_of(cells[5])};
+    if (cells.size() < 7) return {};
+    SpecPlaces places{links_of(cells[3]), links_of(cells[4]), links_of(cells[5]), links_of(cells[6])};
     for (SpecPlace& place : places.code) place.line = line_with(root / place.path, {"/// " + id, "\"" + id});
     std::string name = id;
     name[3] = '_';
     for (SpecPlace& place : places.tests) {
       place.line = line_with(root / place.path, {"PROPERTY(" + name, "CONSTRAINT(" + name, "EXAMPLE(" + name});
+    }
+    for (SpecPlace& place : places.proofs) {
+      place.line = line_with(root / place.path, {"Theorem " + place.name, "Corollary " + place.name});
     }
     return places;
   }

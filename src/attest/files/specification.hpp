@@ -1,6 +1,6 @@
 #pragma once
-/// The specification as data: chapters and their items, read from the pages of spec/, with the places of function, test
-/// and note from its status page.
+/// The specification as data: chapters and their items, read from the pages of spec/, with the places of function, test,
+/// note and theorem from its status page.
 
 #include <filesystem>
 #include <string>
@@ -33,7 +33,7 @@ struct SpecChapter {
 
 /// What belongs to an item outside the specification.
 struct SpecPlaces {
-  std::vector<SpecPlace> code, tests, notes;
+  std::vector<SpecPlace> code, tests, notes, proofs;
 };
 
 /// The chapters of root/spec in the order of their numbers. Refuses a folder without chapters: CAS.C16.

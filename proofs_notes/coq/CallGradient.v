@@ -1,0 +1,157 @@
+(** The gradient of a call: shared key and value heads, a bias that is read at many places, sinks that the batch
+    entries share (GRD.D11, GRD.D12). *)
+From Attest Require Export HeadGradient.
+
+(** every number of the call moves *)
+Definition tensors_move (x : R -> tensors) (t : R) (x' : tensors) : Prop :=
+  (forall b h i c, is_derive (fun u => q_tensor (x u) b h i c) t (q_tensor x' b h i c)) /\
+  (forall b h j c, is_derive (fun u => k_tensor (x u) b h j c) t (k_tensor x' b h j c)) /\
+  (forall b h j c, is_derive (fun u => v_tensor (x u) b h j c) t (v_tensor x' b h j c)) /\
+  (forall b h i j, is_derive (fun u => bias_tensor (x u) b h i j) t (bias_tensor x' b h i j)) /\
+  (forall h, sink_moves (fun u => sinks (x u) h) t (sinks x' h)).
+
+(** What a call is checked for. ATT.C3: the heads divide. SHP.C3: the bias broadcasts. ATT.C5: caps are positive. *)
+Record is_call (C : call) : Prop := {
+  k_heads_divide : Nat.divide (k_heads C) (q_heads C);
+  v_heads_divide : Nat.divide (v_heads C) (q_heads C);
+  bias_batch_fits : bias_batch C = 1%nat \/ bias_batch C = batch C;
+  bias_heads_fit : bias_heads C = 1%nat \/ bias_heads C = q_heads C;
+  bias_rows_fit : bias_rows C = 1%nat \/ bias_rows C = q_rows C;
+  bias_keys_fit : bias_keys C = 1%nat \/ bias_keys C = k_rows C;
+  caps_are_positive : forall b h, cap_is_positive (head_at C b h);
+  heads_have_keys : forall b h, key_count (head_at C b h) = k_rows C;
+  heads_have_width : forall b h, width (head_at C b h) = qk_width C
+}.
+
+(** the outputs of the loss are those of ATT.D8 *)
+Lemma outputs_are_attention C x b h i c :
+  output_of (head_at C b h) (operands_at C (slopes_bias C) x b h) i c =
+  attention (head_order C) (q_heads C) (k_heads C) (v_heads C) (head_at C) (q_tensor x) (k_tensor x) (v_tensor x)
+            (fun b h i j => broadcast_bias C (bias_tensor x) b h i j + slopes_bias C b h i j) (sinks x) b h i c.
+Proof. reflexivity. Qed.
+
+(** * Reading at many places *)
+
+(** GRD.D11 *)
+Theorem entry_receives_the_sum_of_its_places n m read (G x : row) :
+  (forall p, (p < n)%nat -> (read p < m)%nat) ->
+  sum (range n) (fun p => G p * x (read p)) = sum (range m) (fun e => add_broadcast n read G e * x e).
+Proof.
+  intros H; unfold add_broadcast.
+  rewrite (sum_ext (range m) _ (fun e => sum (range n) (fun p => if (read p =? e)%nat then G p * x e else 0))).
+  2: { intros e _; rewrite (sum_filter (range n) (fun p => (read p =? e)%nat) (fun p => G p * x e)), sum_scal_r; ring. }
+  rewrite sum_swap; apply sum_ext; intros p Hp.
+  rewrite (sum_ext (range m) _ (fun e => (if (read p =? e)%nat then 1 else 0) * (G p * x e)))
+    by (intros e _; destruct (read p =? e)%nat; ring).
+  rewrite (sum_delta (range m) (read p) (fun e => G p * x e)); [reflexivity|apply seq_NoDup|].
+  apply in_range, H, in_range, Hp.
+Qed.
+
+Lemma broadcast_below n full p : n = 1%nat \/ n = full -> (p < full)%nat -> (broadcast n p < n)%nat.
+Proof. unfold broadcast; destruct (Nat.eqb_spec n 1); lia. Qed.
+
+Lemma key_head_below m heads key_heads h :
+  Nat.divide key_heads heads -> (h < heads)%nat -> (key_head m heads key_heads h < key_heads)%nat.
+Proof.
+  intros [r ->] H.
+  assert (K : key_heads <> 0%nat) by lia; assert (r <> 0)%nat by lia.
+  destruct m; simpl.
+  - rewrite Nat.div_mul by exact K; apply Nat.div_lt_upper_bound; lia.
+  - apply Nat.mod_upper_bound, K.
+Qed.
+
+(** the same of rows, of matrices, and of stacks of matrices *)
+Section Shared.
+  Variables (n m : nat) (read : nat -> nat).
+  Hypothesis in_bounds : forall p, (p < n)%nat -> (read p < m)%nat.
+
+  Lemma shared_rows (l : list nat) (G X : matrix) :
+    sum (range n) (fun p => sum l (fun c => G p c * X (read p) c)) =
+    sum (range m) (fun e => sum l (fun c => add_broadcast n read (fun p => G p c) e * X e c)).
+  Proof.
+    rewrite 2!(sum_swap _ l); apply sum_ext; intros c _.
+    apply (entry_receives_the_sum_of_its_places n m read (fun p => G p c) (fun e => X e c) in_bounds).
+  Qed.
+
+  Lemma shared_matrices (l l' : list nat) (G X : nat -> matrix) :
+    sum (range n) (fun p => sum l (fun s => sum l' (fun c => G p s c * X (read p) s c))) =
+    sum (range m) (fun e => sum l (fun s => sum l' (fun c => add_broadcast n read (fun p => G p s c) e * X e s c))).
+  Proof.
+    rewrite 2!(sum_swap _ l); apply sum_ext; intros s _; apply (shared_rows l' (fun p => G p s) (fun e => X e s)).
+  Qed.
+
+  Lemma shared_stacks (k l l' : list nat) (G X : nat -> nat -> matrix) :
+    sum (range n) (fun p => sum k (fun h => sum l (fun s => sum l' (fun c => G p h s c * X (read p) h s c)))) =
+    sum (range m) (fun e => sum k (fun h => sum l (fun s => sum l' (fun c =>
+      add_broadcast n read (fun p => G p h s c) e * X e h s c)))).
+  Proof.
+    rewrite 2!(sum_swap _ k); apply sum_ext; intros h _.
+    apply (shared_matrices l l' (fun p => G p h) (fun e => X e h)).
+  Qed.
+End Shared.
+
+Lemma shared_bias n0 n1 n2 n3 N0 N1 N2 N3 r0 r1 r2 r3 (G X : nat -> nat -> matrix) :
+  (forall p, (p < N0)%nat -> (r0 p < n0)%nat) -> (forall p, (p < N1)%nat -> (r1 p < n1)%nat) ->
+  (forall p, (p < N2)%nat -> (r2 p < n2)%nat) -> (forall p, (p < N3)%nat -> (r3 p < n3)%nat) ->
+  sum (range N0) (fun b => sum (range N1) (fun h => sum (range N2) (fun i =>
+    dot N3 (G b h i) (fun j => X (r0 b) (r1 h) (r2 i) (r3 j))))) =
+  sum (range n0) (fun b' => sum (range n1) (fun h' => sum (range n2) (fun i' =>
+    dot n3 (fun j' => add_broadcast N0 r0 (fun b => add_broadcast N1 r1 (fun h => add_broadcast N2 r2 (fun i =>
+      add_broadcast N3 r3 (fun j => G b h i j) j') i') h') b') (X b' h' i')))).
+Proof.
+  intros H0 H1 H2 H3; unfold dot; rewrite <- (shared_stacks N0 n0 r0 H0); apply sum_ext; intros b _.
+  rewrite <- (shared_matrices N1 n1 r1 H1 _ _ _ (X (r0 b))); apply sum_ext; intros h _.
+  rewrite <- (shared_rows N2 n2 r2 H2 _ _ (X (r0 b) (r1 h))); apply sum_ext; intros i _.
+  apply (entry_receives_the_sum_of_its_places N3 n3 r3 (G b h i) (X (r0 b) (r1 h) (r2 i)) H3).
+Qed.
+
+(** * The call *)
+
+Lemma sum_sum_plus {A B} (l : list A) (l' : list B) (F G : A -> B -> R) :
+  sum l (fun a => sum l' (fun b => F a b + G a b)) =
+  sum l (fun a => sum l' (fun b => F a b)) + sum l (fun a => sum l' (fun b => G a b)).
+Proof. rewrite <- sum_plus; apply sum_ext; intros; apply sum_plus. Qed.
+
+Lemma operands_at_move C x t x' b h :
+  tensors_move x t x' ->
+  moves (fun u => operands_at C (slopes_bias C) (x u) b h) t (operands_at C (fun _ _ _ _ => 0) x' b h).
+Proof.
+  intros [Q [K [V [B S]]]]; refine (conj _ (conj _ (conj _ (conj _ _)))); simpl; auto.
+  intros i j; apply (derive_plus (fun u => broadcast_bias C (bias_tensor (x u)) b h i j)); [apply B|apply derive_const].
+Qed.
+
+(** GRD.P1, GRD.P2: the derivative of a call along any direction *)
+Theorem call_gradient_is_the_derivative C (x : R -> tensors) t x' g gL :
+  is_call C -> tensors_move x t x' ->
+  is_derive (fun u => call_loss C (x u) g gL) t (call_inner C (call_gradient C (x t) g gL) x').
+Proof.
+  intros W M; unfold call_loss.
+  set (G := fun b h => head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                         (operands_at C (slopes_bias C) (x t) b h) (g b h) (gL b h)).
+  apply (derive_as _ _ (sum (range (batch C)) (fun b => sum (range (q_heads C)) (fun h =>
+    inner (q_rows C) (k_rows C) (qk_width C) (v_width C) (G b h) (operands_at C (fun _ _ _ _ => 0) x' b h))))).
+  - apply (derive_sum (range (batch C)) (fun b u => sum (range (q_heads C)) (fun h =>
+      head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                (operands_at C (slopes_bias C) (x u) b h) (g b h) (gL b h)))); intros b _.
+    apply (derive_sum (range (q_heads C)) (fun h u =>
+      head_loss (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+                (operands_at C (slopes_bias C) (x u) b h) (g b h) (gL b h))); intros h _.
+    apply (derive_as _ _ _ _ (head_gradient_is_the_derivative (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+      _ t _ (g b h) (gL b h) (caps_are_positive C W b h) (operands_at_move C x t x' b h M))).
+    unfold inner; rewrite (heads_have_keys C W), (heads_have_width C W); reflexivity.
+  - unfold call_inner, inner; cbv zeta.
+    rewrite !sum_sum_plus; repeat apply (f_equal2 Rplus); [reflexivity| | | |].
+    + apply sum_ext; intros b _.
+      apply (shared_matrices _ _ _ (fun h => key_head_below _ _ _ h (k_heads_divide C W)) _ _
+               (fun h => keys (G b h)) (k_tensor x' b)).
+    + apply sum_ext; intros b _.
+      apply (shared_matrices _ _ _ (fun h => key_head_below _ _ _ h (v_heads_divide C W)) _ _
+               (fun h => values (G b h)) (v_tensor x' b)).
+    + rewrite <- (shared_bias _ _ _ _ (batch C) (q_heads C) (q_rows C) (k_rows C)
+        (broadcast (bias_batch C)) (broadcast (bias_heads C)) (broadcast (bias_rows C)) (broadcast (bias_keys C))
+        (fun b h => biases (G b h)) (bias_tensor x')); try (intros p; apply broadcast_below; apply W).
+      repeat (apply sum_ext; intros ? _); simpl; unfold broadcast_bias; ring.
+    + rewrite sum_swap; apply sum_ext; intros h _; simpl; rewrite sum_scal_r.
+      destruct M as [_ [_ [_ [_ S]]]]; specialize (S h); destruct (sinks x' h) as [v|]; simpl in S |- *; [|ring].
+      destruct S as [a [E _]]; rewrite E; reflexivity.
+Qed.

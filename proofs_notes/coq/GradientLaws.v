@@ -1,0 +1,134 @@
+(** Laws of the gradients of chapter 13: sums that vanish, products that agree, linearity, and the backward pass that
+    keeps no weights. *)
+From Attest Require Export CallGradient.
+
+(** * Sums of a row *)
+
+Lemma weights_and_share_sum_to_one keys a s : keys <> [] \/ a <> None ->
+  sum keys (sink_softmax keys a s) + sink_share keys a s = 1.
+Proof.
+  intros H; assert (P := total_positive keys a s H).
+  unfold sink_softmax, sink_share, Rdiv; rewrite sum_scal_r.
+  replace (match a with Some x => exp x * / total keys a s | None => 0 end) with
+    (match a with Some x => exp x | None => 0 end * / total keys a s) by (destruct a; ring).
+  rewrite <- Rmult_plus_distr_r; fold (total keys a s); apply Rinv_r; lra.
+Qed.
+
+Lemma softmax_gradients_cancel h x i (dw : row) :
+  sum (row_keys h i) (softmax_gradient (row_keys h i) (weights_of h x i) dw) +
+  sink_gradient (sink_share (row_keys h i) (sink x) (logits_of h x i)) (row_keys h i) (weights_of h x i) dw = 0.
+Proof.
+  set (l := row_keys h i); set (w := weights_of h x i); set (a := sink_share l (sink x) (logits_of h x i)).
+  assert (E : sum l (softmax_gradient l w dw) = centre l w dw - sum l w * centre l w dw).
+  { unfold softmax_gradient; rewrite (sum_ext l _ (fun j => w j * dw j - w j * centre l w dw)) by (intros; ring).
+    rewrite sum_minus, sum_scal_r; reflexivity. }
+  rewrite E; unfold sink_gradient; destruct (list_eq_dec Nat.eq_dec l []) as [N|N].
+  - unfold centre; rewrite N; simpl; ring.
+  - assert (O := weights_and_share_sum_to_one l (sink x) (logits_of h x i) (or_introl N)); fold a in O.
+    rewrite (sum_ext l _ w) in O by (intros j J; unfold w; rewrite weights_of_visible by exact J; reflexivity).
+    replace a with (1 - sum l w) by lra; ring.
+Qed.
+
+Lemma row_gradients_sum h f d_v x i g gL :
+  sum (row_keys h i) (row_logit_gradient h f d_v x i g gL) + row_sink_gradient h f d_v x i g gL =
+  in_base f gL * (sum (row_keys h i) (sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i)) +
+                  sink_share (row_keys h i) (counted f (sink x)) (logits_of h x i)).
+Proof.
+  rewrite (sum_ext _ _ (fun j => softmax_gradient (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) j +
+    in_base f gL * sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i) j)).
+  2: { intros j J; rewrite row_logit_gradient_visible by exact J; unfold log_sum_exp_gradient.
+       rewrite (Rmult_comm _ gL), in_base_scal; reflexivity. }
+  rewrite sum_plus, sum_scal; assert (Z := softmax_gradients_cancel h x i (of_weights h d_v x i g)).
+  unfold row_sink_gradient, log_sum_exp_gradient; rewrite (Rmult_comm _ gL), in_base_scal; lra.
+Qed.
+
+(** GRD.P3: where there is a log-sum-exp; in base 2 [in_base f gL] is gL / ln 2, and it is 0 if gL is *)
+Theorem logit_gradients_of_a_row_sum_to_that_of_its_lse h f d_v x i g gL :
+  row_keys h i <> [] \/ counted f (sink x) <> None ->
+  sum (row_keys h i) (row_logit_gradient h f d_v x i g gL) + row_sink_gradient h f d_v x i g gL = in_base f gL.
+Proof. intros H; rewrite row_gradients_sum, weights_and_share_sum_to_one by exact H; ring. Qed.
+
+(** GRD.P3: where there is none *)
+Theorem logit_gradients_of_a_row_without_lse_sum_to_zero h f d_v x i g gL :
+  row_keys h i = [] -> counted f (sink x) = None ->
+  sum (row_keys h i) (row_logit_gradient h f d_v x i g gL) + row_sink_gradient h f d_v x i g gL = 0.
+Proof. intros H N; rewrite row_gradients_sum, N, H; simpl; ring. Qed.
+
+(** GRD.P3: without a cotangent of the log-sum-exp *)
+Theorem logit_gradients_without_cotangent_of_the_lse_sum_to_zero h f d_v x i g :
+  sum (row_keys h i) (row_logit_gradient h f d_v x i g 0) + row_sink_gradient h f d_v x i g 0 = 0.
+Proof. rewrite row_gradients_sum; unfold in_base, in_base_2, Rdiv; destruct (base_2 f); ring. Qed.
+
+(** GRD.P3: a row without a sink has no term of it *)
+Theorem no_sink_has_no_gradient h f d_v x i g gL : sink x = None -> row_sink_gradient h f d_v x i g gL = 0.
+Proof.
+  intros N; unfold row_sink_gradient, sink_gradient, log_sum_exp_gradient, counted; rewrite N.
+  destruct (counts_sink f); simpl; unfold in_base, in_base_2, Rdiv; destruct (base_2 f); ring.
+Qed.
+
+(** * Queries against keys *)
+
+(** of one head: a query multiplied by a number and keys divided by it leave the scores *)
+Lemma head_products_are_equal h f n d_v x g gL :
+  let G := head_gradient h f n d_v x g gL in
+  sum (range n) (fun i => dot (width h) (queries G i) (queries x i)) =
+  sum (range (key_count h)) (fun j => dot (width h) (keys G j) (keys x j)).
+Proof. cbv zeta; rewrite (query_part h f n d_v x x), (key_part h f n d_v x x); reflexivity. Qed.
+
+(** GRD.P6 *)
+Theorem query_and_key_gradients_have_equal_products C x g gL b n :
+  is_call C ->
+  let G := call_gradient C x g gL in
+  sum (filter (fun h => (key_head_of C h =? n)%nat) (range (q_heads C))) (fun h =>
+    sum (range (q_rows C)) (fun i => dot (qk_width C) (q_tensor G b h i) (q_tensor x b h i))) =
+  sum (range (k_rows C)) (fun j => dot (qk_width C) (k_tensor G b n j) (k_tensor x b n j)).
+Proof.
+  intros W; cbv zeta.
+  rewrite (sum_ext _ _ (fun h => sum (range (k_rows C)) (fun j => dot (qk_width C)
+    (keys (head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+      (operands_at C (slopes_bias C) x b h) (g b h) (gL b h)) j) (k_tensor x b n j)))).
+  - rewrite sum_swap; apply sum_ext; intros j _; unfold dot; rewrite sum_swap; apply sum_ext; intros c _; simpl.
+    rewrite sum_scal_r; reflexivity.
+  - intros h I; apply filter_In in I as [_ I]; apply Nat.eqb_eq in I.
+    rewrite <- (heads_have_keys C W b h), <- (heads_have_width C W b h), <- I.
+    exact (head_products_are_equal (head_at C b h) (lse_told C) (q_rows C) (v_width C)
+             (operands_at C (slopes_bias C) x b h) (g b h) (gL b h)).
+Qed.
+
+(** a linear map of rows, and the map that takes a cotangent of its result to one of its argument *)
+Definition is_transpose (d : nat) (T T' : row -> row) : Prop := forall g q, dot d (T' g) q = dot d g (T q).
+
+(** GRD.P6 where queries and keys are put through such maps, as rotations are, each row through its own *)
+Theorem mapped_query_and_key_gradients_have_equal_products h f n d_v x g gL (Tq Tq' Tk Tk' : nat -> row -> row) :
+  (forall i, is_transpose (width h) (Tq i) (Tq' i)) -> (forall j, is_transpose (width h) (Tk j) (Tk' j)) ->
+  let mapped := Operands (fun i => Tq i (queries x i)) (fun j => Tk j (keys x j)) (values x) (biases x) (sink x) in
+  let G := head_gradient h f n d_v mapped g gL in
+  sum (range n) (fun i => dot (width h) (Tq' i (queries G i)) (queries x i)) =
+  sum (range (key_count h)) (fun j => dot (width h) (Tk' j (keys G j)) (keys x j)).
+Proof.
+  intros A B mapped G.
+  rewrite (sum_ext (range n) _ (fun i => dot (width h) (queries G i) (queries mapped i))) by (intros; apply A).
+  rewrite (sum_ext (range (key_count h)) _ (fun j => dot (width h) (keys G j) (keys mapped j))) by (intros; apply B).
+  apply head_products_are_equal.
+Qed.
+
+(** * Without keeping weights *)
+
+(** GRD.P9: with and without sink and dropout *)
+Theorem recomputed_gradients_equal_the_definition h d_v x i g j :
+  In j (row_keys h i) ->
+  recomputed_gradient (logits_of h x i j) (row_lse h (queries x) (keys x) (biases x) (sink x) i)
+                      (of_weights h d_v x i g j) (recomputed_centre d_v g (output_of h x i)) =
+  softmax_gradient (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) j.
+Proof.
+  intros J; unfold recomputed_gradient, recomputed_centre, softmax_gradient.
+  rewrite output_and_weights_have_equal_products, weights_of_visible by exact J; f_equal.
+  unfold row_lse, sink_log_sum_exp, sink_softmax; fold (logits_of h x i).
+  assert (P := total_pos (row_keys h i) (sink x) (logits_of h x i) (in_not_nil _ j J)).
+  unfold Rminus; rewrite exp_plus, exp_Ropp, exp_ln by exact P; reflexivity.
+Qed.
+
+(** GRD.P9: D is the centre *)
+Theorem recomputed_centre_is_the_centre h d_v x i g :
+  recomputed_centre d_v g (output_of h x i) = centre (row_keys h i) (weights_of h x i) (of_weights h d_v x i g).
+Proof. apply output_and_weights_have_equal_products. Qed.

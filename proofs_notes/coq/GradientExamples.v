@@ -17,9 +17,9 @@ Qed.
 
 Lemma weights_of_logs_beside_a_sink :
   let w := sink_softmax (range 3) (Some (ln 6)) logs in
-  w 0%nat = 1 / 12 /\ w 1%nat = 1 / 6 /\ w 2%nat = 1 / 4 /\ sink_share (range 3) (Some (ln 6)) logs = 1 / 2.
+  w 0%nat = 1 / 12 /\ w 1%nat = 1 / 6 /\ w 2%nat = 1 / 4 /\ share_of_sink (range 3) (Some (ln 6)) logs = 1 / 2.
 Proof.
-  unfold sink_share, sink_softmax, total, sum, range, seq; destruct exp_logs as [A [B C]].
+  unfold share_of_sink, sink_share, sink_softmax, total, sum, range, seq; destruct exp_logs as [A [B C]].
   rewrite A, B, C, exp_ln by lra; repeat split; field.
 Qed.
 
@@ -36,7 +36,7 @@ Qed.
 (** GRD.E1 *)
 Theorem GRD_E1_sink :
   let w := sink_softmax (range 3) (Some (ln 6)) logs in
-  let share := sink_share (range 3) (Some (ln 6)) logs in
+  let share := share_of_sink (range 3) (Some (ln 6)) logs in
   let d := softmax_gradient (range 3) w six_three in
   centre (range 3) w six_three = 1 /\ d 0%nat = 5 / 12 /\ d 1%nat = 1 / 3 /\ d 2%nat = - (1 / 4) /\
   sink_gradient share (range 3) w six_three = - (1 / 2).
@@ -117,6 +117,9 @@ Definition shared_bias_tensors : tensors :=
   Tensors (fun _ _ _ _ => 0) (fun _ _ _ _ => 0) (fun _ _ j _ => match j with 0%nat => 1 | _ => 0 end)
           (fun _ _ _ _ => 0) (fun _ => None).
 
+Lemma shared_bias_call_is_a_call : is_call shared_bias_call.
+Proof. constructor; simpl; try exact (Nat.divide_refl 1); auto; intros; exact I. Qed.
+
 (** GRD.E3 *)
 Theorem GRD_E3 :
   let G := call_gradient shared_bias_call shared_bias_tensors (fun _ _ _ _ => 1) (fun _ _ _ => 0) in
@@ -125,7 +128,8 @@ Proof.
   cbv zeta; set (x := operands_at shared_bias_call (fun _ _ _ _ => 0) shared_bias_tensors 0 0).
   assert (K : forall i, row_keys (plain_head 2) i = [0; 1]%nat) by reflexivity.
   assert (L : forall i j, exp (logits_of (plain_head 2) x i j) = 1).
-  { intros i j; rewrite <- exp_0; f_equal; unfold logits_of, row_logits, dot; simpl; unfold broadcast_bias; simpl; ring. }
+  { intros i j; rewrite <- exp_0; f_equal; unfold logits_of, row_logits, dot; simpl.
+    unfold broadcast_bias; simpl; ring. }
   assert (W : forall i j, (j < 2)%nat -> weights_of (plain_head 2) x i j = 1 / 2).
   { intros i j J; rewrite weights_of_visible by (apply in_gathered; auto); unfold sink_softmax, total; rewrite K.
     unfold sum; rewrite !L; simpl; field. }

@@ -19,7 +19,7 @@ Proof.
   assert (W : forall j, In j l -> w j = softmax l (fun k => s k t) j)
     by (intros; apply masked_softmax_visible; assumption).
   assert (M : mean_velocity l None (fun k => s k t) s' None = sum l (fun k => w k * s' k)).
-  { unfold mean_velocity, sink_share; rewrite Rmult_0_l, Rplus_0_r; apply sum_ext; intros k K.
+  { unfold mean_velocity, share_of_sink; rewrite Rmult_0_l, Rplus_0_r; apply sum_ext; intros k K.
     rewrite sink_softmax_none, W by exact K; reflexivity. }
   apply (derive_fun (fun u => sum l (fun j => g j * softmax l (fun k => s k u) j))).
   - apply (derive_as _ _ (sum l (fun j => g j * (w j * (s' j - sum l (fun k => w k * s' k)))))).

@@ -33,13 +33,13 @@ Qed.
 
 (** the mean velocity of the row, the sink with its share of it *)
 Definition mean_velocity keys (a : option R) (s s' : row) (a' : option R) : R :=
-  sum keys (fun k => sink_softmax keys a s k * s' k) + sink_share keys a s * or_zero a'.
+  sum keys (fun k => sink_softmax keys a s k * s' k) + share_of_sink keys a s * or_zero a'.
 
 Lemma mean_velocity_total keys a s s' a' :
   mean_velocity keys a s s' a' =
   (sum keys (fun j => exp (s j) * s' j) + match a with Some x => exp x * or_zero a' | None => 0 end) / total keys a s.
 Proof.
-  unfold mean_velocity, sink_softmax, sink_share, Rdiv.
+  unfold mean_velocity, sink_softmax, share_of_sink, sink_share, Rdiv.
   rewrite (sum_ext keys _ (fun k => exp (s k) * s' k * / total keys a s)), sum_scal_r by (intros; ring).
   destruct a; ring.
 Qed.
@@ -69,7 +69,7 @@ Proof.
   destruct H as [[-> ->]|H].
   - simpl in A; apply (derive_fun (fun _ => ln (total [] None (fun _ => 0)))).
     + apply (derive_as _ _ 0); [apply derive_const|].
-      unfold mean_velocity, sink_share; rewrite A; simpl; ring.
+      unfold mean_velocity, share_of_sink, sink_share; rewrite A; simpl; ring.
     + intros u; rewrite A; reflexivity.
   - apply (derive_as _ _ _ _ (derive_ln _ t _ (total_moves keys a l t a' l' L A) (total_positive _ _ _ H))).
     symmetry; apply mean_velocity_total.

@@ -27,9 +27,8 @@ constexpr double greatest_logit = 1024;
 
 constexpr std::string_view introduction =
     "(** A certificate (ENC.D12): results of an attention call, as theorems about the definitions of\n"
-    "    proofs_notes/coq/Definitions.v. A number 0x3p-4 is 3 / 16, exactly. The numbers of the call come first; of "
-    "the\n"
-    "    results, \"f64: y\" says that every real number between the two ends rounds to y in f64. *)\n"
+    "    proofs_notes/coq/Definitions.v. A number 0x3p-4 is 3 / 16, exactly. The numbers of the call come first.\n"
+    "    Of a result, \"f64: y\" says that every real number between the two ends rounds to y in f64. *)\n"
     "From Attest Require Import Certificates.\n";
 
 /// A theorem of the certificate and the tactic that proves it.

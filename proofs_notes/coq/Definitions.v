@@ -158,7 +158,9 @@ Definition total (keys : list nat) (sink : option R) (s : row) : R :=
 Definition sink_softmax (keys : list nat) (sink : option R) (s : row) (j : nat) : R :=                    (* SMX.D5 *)
   exp (s j) / total keys sink s.
 Definition sink_log_sum_exp (keys : list nat) (sink : option R) (s : row) : R := ln (total keys sink s).
-Definition sink_share (keys : list nat) (a : R) (s : row) : R := exp a / total keys (Some a) s.
+(** the weight that the sink takes for itself *)
+Definition sink_share (keys : list nat) (sink : option R) (s : row) : R :=
+  match sink with Some a => exp a / total keys sink s | None => 0 end.
 
 (** the weights of a whole row: 0 at hidden keys *)
 Definition masked_sink_softmax (n : nat) (A : visible_set) (sink : option R) (s : row) (j : nat) : R :=
@@ -275,7 +277,7 @@ Definition key_head (m : head_map) (heads key_heads h : nat) : nat :=           
   | tiled => h mod key_heads
   end.
 
-(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what the rows of a head share *)
+(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what its rows share *)
 Definition attention (m : head_map) (heads key_heads value_heads : nat) (call : nat -> nat -> head)
                      (Q K V bias : nat -> nat -> matrix) (sink : nat -> option R) (b h i c : nat) : R :=  (* ATT.D8 *)
   attend_row (call b h) (Q b h) (K b (key_head m heads key_heads h)) (V b (key_head m heads value_heads h))
@@ -323,11 +325,12 @@ Record layer := Layer {                                                         
 Definition added_count (L : layer) : nat :=
   (if added_row L then 1 else 0) + (if zero_attention L then 1 else 0).
 
-(** the attention inside, the added keys included: they are seen by every query, and have no bias *)
+(** the attention inside, the added keys included: every query that is not padded sees them, and they have no bias *)
 Definition inner_head (L : layer) (h : nat) : head :=                                                     (* MHA.D8 *)
   let a := inside L h in
-  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a) (cap a) (place a)
-       (fun i j => if (j <? projected_count L)%nat then visible a i j else unpadded L i) (kept a).
+  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a)
+       (cap a) (place a)
+       (fun i j => unpadded L i && if (j <? projected_count L)%nat then visible a i j else true) (kept a).
 Definition inner_bias (L : layer) (h i j : nat) : R :=                                                    (* MHA.D8 *)
   if (j <? projected_count L)%nat then inside_bias L h i j else 0.
 
@@ -361,7 +364,8 @@ Definition output_rows (L : layer) (heads : nat -> matrix) : matrix :=          
   projected (query_heads e * value_width e) (to_output L) (merge_heads (value_width e) heads).
 
 (** the weights of H heads, averaged *)
-Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R := sum (range H) (fun h => w h j) / INR H. (* MHA.D12 *)
+Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R :=                                       (* MHA.D12 *)
+  sum (range H) (fun h => w h j) / INR H.
 
 Definition layer_head (L : layer) (Xq Xk Xv : matrix) (h : nat) : matrix :=                               (* MHA.D13 *)
   attend_row (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (layer_values L Xv h)
@@ -373,7 +377,8 @@ Record multi_head := MultiHead {
   query_projections : list matrix;  key_projections : list matrix;  value_projections : list matrix;
   output_projection : matrix
 }.
-Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head) (Xq Xk Xv : matrix) : matrix := (* MHA.D15 *)
+Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head)
+                                (Xq Xk Xv : matrix) : matrix :=                                           (* MHA.D15 *)
   let heads := fun h =>
     textbook_attention (head_width e) S
       (project_heads (query_input e) (query_projections r) Xq h)
@@ -391,13 +396,15 @@ Record slot := Slot { slot_name : layer_slot; slot_shape : list nat }.
 Record tensor := Tensor { tensor_shape : list nat; tensor_entry : nat -> R }.
 
 (** a list of one or none: of slots, or of values *)
-Definition optional {A : Type} (enabled : bool) (x : A) : list A := if enabled then [x] else [].          (* OPT.D1, OPT.D2 *)
+Definition optional {A : Type} (enabled : bool) (x : A) : list A :=                               (* OPT.D1, OPT.D2 *)
+  if enabled then [x] else [].
 
 Definition optional_init {A : Type} (enabled : bool) (s : slot) (initial : A) : list (slot * A) :=        (* OPT.D3 *)
   map (fun s => (s, initial)) (optional enabled s).
 
 (** None where the list is refused (OPT.C1, OPT.C2) *)
-Definition take_optional (enabled : bool) (s : slot) (l : list tensor) : option (option tensor * list tensor) := (* OPT.D4 *)
+Definition take_optional (enabled : bool) (s : slot) (l : list tensor)
+  : option (option tensor * list tensor) :=                                                               (* OPT.D4 *)
   if enabled then
     match l with
     | t :: rest => if list_eq_dec Nat.eq_dec (tensor_shape t) (slot_shape s) then Some (Some t, rest) else None
@@ -439,7 +446,8 @@ Fixpoint take_all (slots : list (bool * slot)) (l : list tensor) : option (list 
   | [] => Some ([], l)
   | (enabled, s) :: more =>
       match take_optional enabled s l with
-      | Some (t, rest) => match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
+      | Some (t, rest) =>
+          match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
       | None => None
       end
   end.
@@ -453,7 +461,7 @@ Definition unpack (e : layer_extents) (o : layer_options) (l : list tensor) : op
 
 (** words are integers from 0 up to, not including, 2^32; a counter has four of them, a key two *)
 Record words := Words { word0 : Z; word1 : Z; word2 : Z; word3 : Z }.
-Definition high (x : Z) : Z := (x / 2 ^ 32)%Z.
+Definition high (x : Z) : Z := (x / 2 ^ 32 mod 2 ^ 32)%Z.
 Definition low (x : Z) : Z := (x mod 2 ^ 32)%Z.
 Definition philox_round (c : words) (k : Z * Z) : words :=
   let m0 := (0xD2511F53 * word0 c)%Z in
@@ -551,6 +559,78 @@ Definition gelu_slope : R := 7186705221432913 / 9007199254740992.
 Definition gelu_cubic : R := 6444110634811895 / 144115188075855872.
 Definition gelu (x : R) : R := / 2 * x * (1 + tanh (gelu_slope * (x + gelu_cubic * x ^ 3))).              (* DEC.D3 *)
 
+(** row i is the row of the table that belongs to token i *)
+Definition embedding (table : matrix) (tokens : nat -> nat) : matrix := fun i => table (tokens i).        (* DEC.D1 *)
+
+(** over S places; query i sees the keys up to i *)
+Definition causal_head (S d : nat) : head :=                                                              (* DEC.D4 *)
+  {| width := d; key_count := S; scale := 1 / sqrt (INR d); descale := 1; value_factor := 1; cap := None;
+     place := after_softcap; visible := fun i => causal (Z.of_nat i); kept := fun _ _ => true |}.
+(** of a head without bias and sink *)
+Definition attended_rows (h : head) (Q K V : matrix) : matrix := fun i =>                                 (* DEC.D5 *)
+  attend_row h Q K V (fun _ _ => 0) None i.
+Definition normed_rows (n : nat) (gamma beta : row) (epsilon : R) (X : matrix) : matrix := fun i =>       (* DEC.D6 *)
+  layer_norm n (Some gamma) (Some beta) epsilon (X i).
+Definition residual (X Y : matrix) : matrix := fun i c => X i c + Y i c.                                  (* DEC.D7 *)
+
+(** S, E, H and V of the chapter, and the epsilon of both norms *)
+Record decoder_extents := DecoderExtents {
+  places : nat;  channels : nat;  hidden : nat;  vocabulary : nat;  norm_epsilon : R
+}.
+Record norm_map := Norm { factors : row; terms : row }.                 (* gamma, beta *)
+Record linear_map := Linear { factor : matrix; term : row }.            (* weight, bias *)
+Record decoder := Decoder {                                                                               (* DEC.D8 *)
+  embed : matrix;
+  norm1 : norm_map;
+  wq : linear_map;  wk : linear_map;  wv : linear_map;  wo : linear_map;
+  norm2 : norm_map;
+  ff1 : linear_map;  ff2 : linear_map;
+  unembed : linear_map
+}.
+
+Definition embedded (table : matrix) (tokens : nat -> nat) : matrix := embedding table tokens.            (* DEC.D9 *)
+Definition normed (N : decoder_extents) (p : norm_map) (X : matrix) : matrix :=                           (* DEC.D10 *)
+  normed_rows (channels N) (factors p) (terms p) (norm_epsilon N) X.
+(** of rows with I columns *)
+Definition linear (I : nat) (m : linear_map) (X : matrix) : matrix := affine I (factor m) (Some (term m)) X. (* DEC.D11 *)
+Definition attend_causally (N : decoder_extents) (Q K V : matrix) : matrix :=                             (* DEC.D12 *)
+  attended_rows (causal_head (places N) (channels N)) Q K V.
+Definition rectified (X : matrix) : matrix := fun i c => relu (X i c).                                    (* DEC.D13 *)
+Definition both (X Y : matrix) : matrix := residual X Y.                                                  (* DEC.D14 *)
+
+Record stages := Stages {
+  stage_x : matrix;  stage_n : matrix;  stage_q : matrix;  stage_k : matrix;  stage_v : matrix;  stage_a : matrix;
+  stage_x1 : matrix;  stage_n1 : matrix;  stage_f : matrix;  stage_r : matrix;  stage_x2 : matrix;  logits : matrix
+}.
+(** the page of chapter 12, line by line *)
+Definition decoder_block (N : decoder_extents) (w : decoder) (tokens : nat -> nat) : stages :=            (* DEC.D15 *)
+  let x := embedded (embed w) tokens in
+  let n := normed N (norm1 w) x in
+  let q := linear (channels N) (wq w) n in
+  let k := linear (channels N) (wk w) n in
+  let v := linear (channels N) (wv w) n in
+  let a := attend_causally N q k v in
+  let x1 := both x (linear (channels N) (wo w) a) in
+  let n1 := normed N (norm2 w) x1 in
+  let f := linear (channels N) (ff1 w) n1 in
+  let r := rectified f in
+  let x2 := both x1 (linear (hidden N) (ff2 w) r) in
+  Stages x n q k v a x1 n1 f r x2 (linear (channels N) (unembed w) x2).
+
+(** what a block learns: 19 slots, each with its rows, its columns and its entries; a slot that is a row has one *)
+Record decoder_slot := DecoderSlot { slot_rows : nat; slot_columns : nat; entries : decoder -> matrix }.
+Definition row_slot (n : nat) (r : decoder -> row) : decoder_slot := DecoderSlot 1 n (fun w _ => r w).
+Definition norm_slots (n : nat) (p : decoder -> norm_map) : list decoder_slot :=
+  [row_slot n (fun w => factors (p w)); row_slot n (fun w => terms (p w))].
+Definition linear_slots (I O : nat) (m : decoder -> linear_map) : list decoder_slot :=
+  [DecoderSlot I O (fun w => factor (m w)); row_slot O (fun w => term (m w))].
+Definition decoder_slots (N : decoder_extents) : list decoder_slot :=                                     (* DEC.D16 *)
+  let E := channels N in
+  [DecoderSlot (vocabulary N) E embed] ++ norm_slots E norm1
+  ++ linear_slots E E wq ++ linear_slots E E wk ++ linear_slots E E wv ++ linear_slots E E wo
+  ++ norm_slots E norm2 ++ linear_slots E (hidden N) ff1 ++ linear_slots (hidden N) E ff2
+  ++ linear_slots E (vocabulary N) unembed.
+
 (** * 13 Gradients *)
 
 (** For each definition f, a function that takes a cotangent g of its result to the cotangent of what f was given.
@@ -562,9 +642,6 @@ Definition softmax_gradient (keys : list nat) (w g : row) (j : nat) : R := w j *
 Definition masked_softmax_gradient (n : nat) (A : visible_set) (w g : row) (j : nat) : R :=               (* GRD.D2 *)
   if (j <? n)%nat && A j then softmax_gradient (gathered n A) w g j else 0.
 
-(** the weight that the sink takes for itself *)
-Definition sink_share (keys : list nat) (sink : option R) (s : row) : R :=
-  match sink with Some a => exp a / total keys sink s | None => 0 end.
 Definition sink_gradient (share : R) (keys : list nat) (w g : row) : R := - (share * centre keys w g).    (* GRD.D3 *)
 
 (** what a call means by log-sum-exp: whether it counts the sink, and whether it is told in base 2 *)
@@ -785,7 +862,261 @@ Definition gelu_gradient (x g : R) : R :=                                       
   let tau := tanh (gelu_slope * (x + gelu_cubic * x ^ 3)) in
   / 2 * g * (1 + tau + x * (1 - tau ^ 2) * gelu_slope * (1 + 3 * gelu_cubic * x ^ 2)).
 
+(** the inner product of two matrices *)
+Definition matrix_dot (S n : nat) (G X : matrix) : R := sum (range S) (fun i => dot n (G i) (X i)).
+
+(** ** The layer *)
+
+(** splitting and merging move entries *)
+Definition split_heads_gradient (w : nat) (g : nat -> matrix) : matrix := merge_heads w g.                (* GRD.D14 *)
+Definition merge_heads_gradient (w : nat) (g : matrix) : nat -> matrix := split_heads w g.
+
+(** of the first n rows, and of those after them *)
+Definition append_rows_gradient (n : nat) (g : matrix) : matrix * matrix := (g, fun s => g (n + s)%nat).  (* GRD.D15 *)
+
+(** What a layer is given besides numbers, for all batch entries. Its attention inside has a bias tensor of the shape it
+    was given in, each axis 1 or full, over the projected keys. *)
+Record layer_call := LayerCall {
+  sizes : layer_extents;
+  sharing : head_map;
+  batch_size : nat;  query_count : nat;  projected_keys_count : nat;
+  zero_key : bool;
+  bias_shape : nat * nat * nat * nat;
+  unpadded_in : nat -> nat -> bool;      (* of batch entry b and query i *)
+  head_inside : nat -> nat -> head       (* of batch entry b and query head h *)
+}.
+(** its numbers, and likewise its gradient and a direction *)
+Record layer_numbers := LayerNumbers {
+  query_map : projection;  key_map : projection;  value_map : projection;  output_map : projection;
+  key_and_value_row : option (row * row);
+  query_inputs : nat -> matrix;  key_inputs : nat -> matrix;  value_inputs : nat -> matrix;   (* of batch entry b *)
+  layer_bias : nat -> nat -> matrix;
+  layer_sink : nat -> option R           (* of query head h *)
+}.
+Definition read_bias (C : layer_call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
+  let '(nB, nH, nI, nJ) := bias_shape C in t (broadcast nB b) (broadcast nH h) (broadcast nI i) (broadcast nJ j).
+(** the layer at batch entry b (MHA.D7) *)
+Definition layer_at (C : layer_call) (x : layer_numbers) (b : nat) : layer :=
+  Layer (sizes C) (sharing C) (query_map x) (key_map x) (value_map x) (output_map x) (key_and_value_row x) (zero_key C)
+        (projected_keys_count C) (unpadded_in C b) (head_inside C b) (read_bias C (layer_bias x) b) (layer_sink x).
+Definition heads_at (C : layer_call) (x : layer_numbers) (b : nat) : nat -> matrix :=
+  layer_head (layer_at C x b) (query_inputs x b) (key_inputs x b) (value_inputs x b).
+Definition output_at (C : layer_call) (x : layer_numbers) (b : nat) : matrix :=
+  layer_output (layer_at C x b) (query_inputs x b) (key_inputs x b) (value_inputs x b).
+(** what query head h of batch entry b is given *)
+Definition head_operands (C : layer_call) (x : layer_numbers) (b h : nat) : operands :=
+  let L := layer_at C x b in
+  Operands (layer_queries L (query_inputs x b) h) (layer_keys L (key_inputs x b) h) (layer_values L (value_inputs x b) h)
+           (inner_bias L h) (layer_sink x h).
+
+(** of a projection of n rows in every batch entry, from S batch entries *)
+Definition projection_gradient (S n : nat) (p : projection) (X g : nat -> matrix) : projection :=
+  Projection (fun r c => sum (range S) (fun b => affine_gradient_weight n (X b) (g b) r c))
+             (option_map (fun _ c => sum (range S) (fun b => affine_gradient_bias n (g b) c)) (bias_of p)).
+
+(** g b i c is the cotangent of the output. From the output to the heads, from each head to its operands, from these
+    to the projections. *)                                                                                (* GRD.D17 *)
+Definition layer_gradient (C : layer_call) (x : layer_numbers) (g : nat -> matrix) : layer_numbers :=
+  let e := sizes C in
+  let S := batch_size C in
+  let Sq := query_count C in
+  let Sk := projected_keys_count C in
+  let merged b := merge_heads (value_width e) (heads_at C x b) in
+  let d_merged b := affine_gradient_x (output_width e) (weight_of (output_map x)) (g b) in
+  let d b h := head_gradient (inner_head (layer_at C x b) h) (LseForm false false) Sq (value_width e)
+                             (head_operands C x b h) (merge_heads_gradient (value_width e) (d_merged b) h) (fun _ => 0) in
+  let key_head_of h := key_head (sharing C) (query_heads e) (key_heads e) h in
+  let value_head_of h := key_head (sharing C) (query_heads e) (value_heads e) h in
+  let d_q b := split_heads_gradient (head_width e) (fun h => queries (d b h)) in
+  let d_k b := append_rows_gradient Sk (split_heads_gradient (head_width e) (fun n j c =>
+                 add_broadcast (query_heads e) key_head_of (fun h => keys (d b h) j c) n)) in
+  let d_v b := append_rows_gradient Sk (split_heads_gradient (value_width e) (fun n j c =>
+                 add_broadcast (query_heads e) value_head_of (fun h => values (d b h) j c) n)) in
+  let '(nB, nH, nI, nJ) := bias_shape C in
+  LayerNumbers
+    (projection_gradient S Sq (query_map x) (query_inputs x) d_q)
+    (projection_gradient S Sk (key_map x) (key_inputs x) (fun b => fst (d_k b)))
+    (projection_gradient S Sk (value_map x) (value_inputs x) (fun b => fst (d_v b)))
+    (projection_gradient S Sq (output_map x) merged g)
+    (option_map (fun _ => (fun c => sum (range S) (fun b => snd (d_k b) 0%nat c),
+                           fun c => sum (range S) (fun b => snd (d_v b) 0%nat c))) (key_and_value_row x))
+    (fun b => affine_gradient_x (query_heads e * head_width e) (weight_of (query_map x)) (d_q b))
+    (fun b => affine_gradient_x (key_heads e * head_width e) (weight_of (key_map x)) (fst (d_k b)))
+    (fun b => affine_gradient_x (value_heads e * value_width e) (weight_of (value_map x)) (fst (d_v b)))
+    (fun b' h' i' j' =>
+       add_broadcast S (broadcast nB) (fun b => add_broadcast (query_heads e) (broadcast nH) (fun h =>
+       add_broadcast Sq (broadcast nI) (fun i => add_broadcast Sk (broadcast nJ) (fun j =>
+         biases (d b h) i j) j') i') h') b')
+    (fun h => option_map (fun _ => sum (range S) (fun b => or_zero (sink (d b h)))) (layer_sink x h)).
+
+(** the outputs of a layer, each times its cotangent *)
+Definition layer_loss (C : layer_call) (x : layer_numbers) (g : nat -> matrix) : R :=
+  sum (range (batch_size C)) (fun b => matrix_dot (query_count C) (output_width (sizes C)) (g b) (output_at C x b)).
+(** the inner product of the numbers of two layers *)
+Definition row_dot (n : nat) (x y : option row) : R :=
+  match x, y with Some x, Some y => dot n x y | _, _ => 0 end.
+Definition projection_dot (I O : nat) (p q : projection) : R :=
+  matrix_dot I O (weight_of p) (weight_of q) + row_dot O (bias_of p) (bias_of q).
+Definition layer_dot (C : layer_call) (x y : layer_numbers) : R :=
+  let e := sizes C in
+  let q_width := (query_heads e * head_width e)%nat in
+  let k_width := (key_heads e * head_width e)%nat in
+  let v_width := (value_heads e * value_width e)%nat in
+  let '(nB, nH, nI, nJ) := bias_shape C in
+  projection_dot (query_input e) q_width (query_map x) (query_map y)
+  + projection_dot (key_input e) k_width (key_map x) (key_map y)
+  + projection_dot (value_input e) v_width (value_map x) (value_map y)
+  + projection_dot (query_heads e * value_width e) (output_width e) (output_map x) (output_map y)
+  + row_dot k_width (option_map fst (key_and_value_row x)) (option_map fst (key_and_value_row y))
+  + row_dot v_width (option_map snd (key_and_value_row x)) (option_map snd (key_and_value_row y))
+  + sum (range (batch_size C)) (fun b =>
+      matrix_dot (query_count C) (query_input e) (query_inputs x b) (query_inputs y b)
+      + matrix_dot (projected_keys_count C) (key_input e) (key_inputs x b) (key_inputs y b)
+      + matrix_dot (projected_keys_count C) (value_input e) (value_inputs x b) (value_inputs y b))
+  + sum (range nB) (fun b => sum (range nH) (fun h => matrix_dot nI nJ (layer_bias x b h) (layer_bias y b h)))
+  + sum (range (query_heads e)) (fun h => or_zero (layer_sink x h) * or_zero (layer_sink y h)).
+
+(** ** The decoder block *)
+
+(** of a table, from S tokens *)
+Definition embedding_gradient (S : nat) (tokens : nat -> nat) (g : matrix) (t c : nat) : R :=             (* DEC.D17 *)
+  sum (filter (fun i => Nat.eqb (tokens i) t) (range S)) (fun i => g i c).
+
+(** for each line of the page, what its parameters and what its rows receive *)
+Definition normed_gradient (N : decoder_extents) (X g : matrix) : norm_map :=
+  Norm (normed_rows_gradient_gamma (places N) (channels N) (norm_epsilon N) X g) (normed_rows_gradient_beta (places N) g).
+Definition normed_gradient_x (N : decoder_extents) (p : norm_map) (X g : matrix) : matrix :=
+  normed_rows_gradient_x (channels N) (Some (factors p)) (norm_epsilon N) X g.
+Definition linear_gradient (N : decoder_extents) (X g : matrix) : linear_map :=
+  Linear (affine_gradient_weight (places N) X g) (affine_gradient_bias (places N) g).
+Definition linear_gradient_x (O : nat) (m : linear_map) (g : matrix) : matrix := affine_gradient_x O (factor m) g.
+Definition attend_causally_gradient (N : decoder_extents) (Q K V g : matrix) : operands :=
+  head_gradient (causal_head (places N) (channels N)) (LseForm false false) (places N) (channels N)
+                (Operands Q K V (fun _ _ => 0) None) g (fun _ => 0).
+Definition rectified_gradient (X g : matrix) : matrix := fun i c => relu_gradient (X i c) (g i c).
+
+(** the page backwards; [d] is what attention passes to q, k and v *)
+Definition decoder_block_gradient (N : decoder_extents) (w : decoder) (tokens : nat -> nat) (g : matrix) : decoder := (* DEC.D21 *)
+  let s := decoder_block N w tokens in
+  let x2 := linear_gradient_x (vocabulary N) (unembed w) g in
+  let r := linear_gradient_x (channels N) (ff2 w) x2 in
+  let f := rectified_gradient (stage_f s) r in
+  let n1 := linear_gradient_x (hidden N) (ff1 w) f in
+  let x1 := both x2 (normed_gradient_x N (norm2 w) (stage_x1 s) n1) in
+  let a := linear_gradient_x (channels N) (wo w) x1 in
+  let d := attend_causally_gradient N (stage_q s) (stage_k s) (stage_v s) a in
+  let n := both (both (linear_gradient_x (channels N) (wq w) (queries d)) (linear_gradient_x (channels N) (wk w) (keys d)))
+                (linear_gradient_x (channels N) (wv w) (values d)) in
+  let x := both x1 (normed_gradient_x N (norm1 w) (stage_x s) n) in
+  Decoder (embedding_gradient (places N) tokens x) (normed_gradient N (stage_x s) n)
+    (linear_gradient N (stage_n s) (queries d)) (linear_gradient N (stage_n s) (keys d)) (linear_gradient N (stage_n s) (values d))
+    (linear_gradient N (stage_a s) x1) (normed_gradient N (stage_x1 s) n1)
+    (linear_gradient N (stage_n1 s) f) (linear_gradient N (stage_r s) x2) (linear_gradient N (stage_x2 s) g).
+
+(** the inner product of two records of parameters: over all entries of the 19 slots *)
+Definition decoder_dot (N : decoder_extents) (a b : decoder) : R :=
+  sum (decoder_slots N) (fun s => matrix_dot (slot_rows s) (slot_columns s) (entries s a) (entries s b)).
+
 (** * 14 Training *)
+
+Definition cross_entropy (V : nat) (l : row) (t : nat) : R := log_sum_exp (range V) l - l t.              (* TRN.D1 *)
+(** the mean over S rows of V logits; row i has the target t i *)
+Definition mean_cross_entropy (S V : nat) (L : matrix) (t : nat -> nat) : R :=                            (* TRN.D2 *)
+  sum (range S) (fun i => cross_entropy V (L i) (t i)) / INR S.
+Definition mean_cross_entropy_gradient (S V : nat) (L : matrix) (t : nat -> nat) (i c : nat) : R :=       (* TRN.D3 *)
+  (softmax (range V) (L i) c - (if Nat.eqb c (t i) then 1 else 0)) / INR S.
+
+(** the column of the greatest of V logits, the first one among equals *)
+Fixpoint prediction (V : nat) (l : row) : nat :=                                                          (* TRN.D4 *)
+  match V with
+  | O => O
+  | S last => let best := prediction last l in if Rlt_dec (l best) (l last) then last else best
+  end.
+
+Record adam_options := AdamOptions { rate : R; first_decay : R; second_decay : R; adam_epsilon : R }.
+
+(** a parameter, and the averages of its gradient and of its square *)
+Record adam_number := AdamNumber { parameter : R; first : R; second : R }.
+
+(** one number with gradient g; [power1] and [power2] are the decays to the power of the step *)
+Definition adam_entry (o : adam_options) (power1 power2 : R) (old : adam_number) (g : R) : adam_number := (* TRN.D5 *)
+  let m := first_decay o * first old + (1 - first_decay o) * g in
+  let v := second_decay o * second old + (1 - second_decay o) * (g * g) in
+  let step := m / (1 - power1) in
+  let size := sqrt (v / (1 - power2)) + adam_epsilon o in
+  AdamNumber (parameter old - rate o * step / size) m v.
+
+(** The numbers of all parameters carry names of some type A: for a layer or a block, the slot and the place in it.
+    What Adam holds: a number for each name, and the powers. *)
+Record adam_state (A : Type) := AdamState { numbers : A -> adam_number; power1 : R; power2 : R }.
+Arguments AdamState {A}. Arguments numbers {A}. Arguments power1 {A}. Arguments power2 {A}.
+
+Definition adam_start {A : Type} (w : A -> R) : adam_state A :=                                           (* TRN.D6 *)
+  AdamState (fun a => AdamNumber (w a) 0 0) 1 1.
+
+(** D5 at every learned number; the others stay as they are *)
+Definition adam_step {A : Type} (o : adam_options) (learned : A -> bool) (g : A -> R)
+                     (s : adam_state A) : adam_state A :=                                                 (* TRN.D7 *)
+  let p1 := power1 s * first_decay o in
+  let p2 := power2 s * second_decay o in
+  AdamState (fun a => if learned a then adam_entry o p1 p2 (numbers s a) (g a) else numbers s a) p1 p2.
+
+(** the first t steps from the parameters w; step k has the gradient g k *)
+Fixpoint adam_steps {A : Type} (o : adam_options) (learned : A -> bool) (w : A -> R)
+                    (g : nat -> A -> R) (t : nat) : adam_state A :=
+  match t with
+  | O => adam_start w
+  | S k => adam_step o learned (g k) (adam_steps o learned w g k)
+  end.
+
+(** the weights of a layer and those biases that it has, in the order of OPT.D5; not the probability of dropout *)
+Definition trained_slots (o : layer_options) : list layer_slot :=                                         (* TRN.D8 *)
+  [query_weight; key_weight; value_weight; output_weight]
+  ++ (if has_input_bias o then [query_bias; key_bias; value_bias] else [])
+  ++ (if has_output_bias o then [output_bias] else []).
+
+(** tokens 0, 1, ..., V-1, 0, 1, ... and for each the next one *)
+Definition repeating_token (V i : nat) : nat := i mod V.                                                  (* TRN.D9 *)
+Definition repeating_target (V i : nat) : nat := (i + 1) mod V.
+
+(** [drawn n] is the weight that the scheme draws from the seed of slot n *)
+Definition initial_decoder (drawn : nat -> matrix) : decoder :=                                           (* TRN.D11 *)
+  let unit := Norm (fun _ => 1) (fun _ => 0) in
+  let line n := Linear (drawn n) (fun _ => 0) in
+  Decoder (drawn 0%nat) unit (line 1%nat) (line 2%nat) (line 3%nat) (line 4%nat) unit (line 5%nat) (line 6%nat)
+          (Linear (fun _ _ => 0) (fun _ => 0)).
+
+Definition loss_of (N : decoder_extents) (w : decoder) (tokens targets : nat -> nat) : R :=               (* TRN.D12 *)
+  mean_cross_entropy (places N) (vocabulary N) (logits (decoder_block N w tokens)) targets.
+Definition loss_gradient (N : decoder_extents) (w : decoder) (tokens targets : nat -> nat) : decoder :=   (* TRN.D13 *)
+  decoder_block_gradient N w tokens
+    (mean_cross_entropy_gradient (places N) (vocabulary N) (logits (decoder_block N w tokens)) targets).
+
+(** a block from its slots, in the order of DEC.D16; the name of a number is its slot, its row and its column *)
+Definition decoder_of (slot : nat -> matrix) : decoder :=
+  let norm n := Norm (slot n 0%nat) (slot (n + 1)%nat 0%nat) in
+  let line n := Linear (slot n) (slot (n + 1)%nat 0%nat) in
+  Decoder (slot 0%nat) (norm 1%nat) (line 3%nat) (line 5%nat) (line 7%nat) (line 9%nat) (norm 11%nat)
+          (line 13%nat) (line 15%nat) (line 17%nat).
+Definition decoder_number (N : decoder_extents) (w : decoder) (name : nat * nat * nat) : R :=
+  let '(s, i, c) := name in nth s (map (fun slot => entries slot w) (decoder_slots N)) (fun _ _ => 0) i c.
+
+Definition start_training (N : decoder_extents) (w : decoder) : adam_state (nat * nat * nat) :=           (* TRN.D14 *)
+  adam_start (decoder_number N w).
+Definition trained_decoder (s : adam_state (nat * nat * nat)) : decoder :=
+  decoder_of (fun slot i c => parameter (numbers s (slot, i, c))).
+Definition training_step (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat)
+                         (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) :=
+  adam_step o (fun _ => true) (decoder_number N (loss_gradient N (trained_decoder s) tokens targets)) s.
+(** so many steps, and the loss before each *)
+Fixpoint train (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat) (steps : nat)
+               (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) * list R :=              (* TRN.D15 *)
+  match steps with
+  | O => (s, [])
+  | S rest =>
+      let '(end_, losses) := train N o tokens targets rest (training_step N o tokens targets s) in
+      (end_, loss_of N (trained_decoder s) tokens targets :: losses)
+  end.
 
 (** * 15 Online softmax *)
 
@@ -842,6 +1173,28 @@ Definition start_block (sink : option R) : block :=
 Definition streamed_row (sink : option R) (pieces : list piece) (l : row) (V : matrix)
   : row * option R :=                                                                                     (* ONL.D6 *)
   finish (stream_from (start_block sink) pieces l V).
+
+(** the keys in blocks of n, the last one as short as it comes *)
+Fixpoint first_blocks (count n : nat) (keys : list nat) : list (list nat) :=
+  match count with O => [] | S more => firstn n keys :: first_blocks more n (skipn n keys) end.
+Definition blocks (n : nat) (keys : list nat) : list (list nat) := first_blocks ((length keys + n - 1) / n) n keys.
+
+(** the layer with its rows streamed; [pieces h i] are those of row i of head h *)
+Definition streamed_layer (L : layer) (pieces : nat -> nat -> list piece) (Xq Xk Xv : matrix) : matrix :=  (* ONL.D7 *)
+  output_rows L (fun h i =>
+    let l := row_logits (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (inner_bias L h) i in
+    fst (streamed_row (inside_sink L h) (pieces h i) l (layer_values L Xv h))).
+
+(** * 17 Enclosures *)
+
+(** v lists the values of a format in order; the middle between value k and the next *)
+Definition middle_after (v : Z -> R) (k : Z) : R := (v k + v (k + 1)%Z) / 2.
+(** the ends of what is claimed of a number within m of t, to which value k is nearest; where it names that value, the
+    ends are the middles to its neighbours *)
+Definition claim (v : Z -> R) (k : Z) (t m : R) : R * R :=                                                (* ENC.D13 *)
+  if Rlt_dec (middle_after v (k - 1)) (t - m) then
+    if Rlt_dec (t + m) (middle_after v k) then (middle_after v (k - 1), middle_after v k) else (t - m, t + m)
+  else (t - m, t + m).
 
 (** * 18 Bounds *)
 

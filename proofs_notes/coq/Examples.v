@@ -108,7 +108,7 @@ Theorem SMX_E4 :
   let keys := gathered 3 all in
   let sink := Some (ln 6) in
   map (masked_sink_softmax 3 all sink scores) (range 3) = [1 / 12; 2 / 12; 3 / 12] /\
-  sum (range 3) (masked_sink_softmax 3 all sink scores) = 1 / 2 /\ sink_share keys (ln 6) scores = 6 / 12 /\
+  sum (range 3) (masked_sink_softmax 3 all sink scores) = 1 / 2 /\ sink_share keys (Some (ln 6)) scores = 6 / 12 /\
   reported_lse keys sink scores = Some (ln 12) /\ reported_lse keys None scores = Some (ln 6) /\
   prints (ln 12) 24849066497880003.
 Proof.

@@ -64,7 +64,7 @@ Qed.
 
 (** ** A sink *)
 
-Lemma sink_share_complement keys a s : 1 - sink_share keys a s = sum keys (fun k => exp (s k)) / total keys (Some a) s.
+Lemma sink_share_complement keys a s : 1 - sink_share keys (Some a) s = sum keys (fun k => exp (s k)) / total keys (Some a) s.
 Proof.
   unfold sink_share; pose proof (total_pos_sink keys a s) as P; unfold total in *.
   field; lra.
@@ -73,7 +73,7 @@ Qed.
 (** SMX.P7: the weight of each key, hidden ones too; their sum; and the empty row *)
 Theorem sink_takes_exactly_its_share n A a s j :
   gathered n A <> [] ->
-  masked_sink_softmax n A (Some a) s j = (1 - sink_share (gathered n A) a s) * masked_softmax n A s j.
+  masked_sink_softmax n A (Some a) s j = (1 - sink_share (gathered n A) (Some a) s) * masked_softmax n A s j.
 Proof.
   intros H; unfold masked_sink_softmax, masked_softmax; destruct (_ && _); [|ring].
   rewrite sink_share_complement; unfold sink_softmax, softmax.
@@ -82,7 +82,7 @@ Qed.
 
 Theorem weights_with_a_sink_sum_to_the_rest n A a s :
   gathered n A <> [] ->
-  sum (range n) (masked_sink_softmax n A (Some a) s) = 1 - sink_share (gathered n A) a s.
+  sum (range n) (masked_sink_softmax n A (Some a) s) = 1 - sink_share (gathered n A) (Some a) s.
 Proof.
   intros H; erewrite sum_ext; [|intros j _; apply sink_takes_exactly_its_share, H].
   rewrite sum_scal, softmax_rows_sum_to_one by assumption; ring.
@@ -90,7 +90,7 @@ Qed.
 
 Theorem sink_takes_all_of_an_empty_row n A a s :
   gathered n A = [] ->
-  sink_share (gathered n A) a s = 1 /\ forall j, masked_sink_softmax n A (Some a) s j = 0.
+  sink_share (gathered n A) (Some a) s = 1 /\ forall j, masked_sink_softmax n A (Some a) s j = 0.
 Proof.
   intros H; split.
   - rewrite H; unfold sink_share, total; simpl; pose proof (exp_pos a); field; lra.

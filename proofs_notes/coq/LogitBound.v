@@ -1,5 +1,6 @@
 (** A computed logit is within its bound (BND.B5), step by step as the call takes them. *)
 From Coquelicot Require Import Coquelicot.
+From Attest Require Import Softcap.
 From Attest Require Export DotBound.
 
 (** [scale_of] as the call makes it: the default from the width, or a number that is lifted; then two descale factors *)
@@ -40,36 +41,13 @@ Qed.
 
 (** * The slope of tanh is at most 1 *)
 
-Lemma cosh_pos x : 0 < cosh x.
-Proof. unfold cosh; pose proof (exp_pos x); pose proof (exp_pos (- x)); lra. Qed.
-
-Lemma tanh_derivative x : is_derive tanh x (1 - tanh x * tanh x).
-Proof.
-  pose proof (cosh_pos x) as C.
-  unfold tanh.
-  assert (Ds : is_derive sinh x (cosh x)) by (unfold sinh, cosh; auto_derive; [exact I|field]).
-  assert (Dc : is_derive cosh x (sinh x)) by (unfold sinh, cosh; auto_derive; [exact I|field]).
-  evar_last; [apply (is_derive_div sinh cosh x _ _ Ds Dc); lra|].
-  field_simplify; [reflexivity|lra|lra].
-Qed.
-
-Lemma tanh_below_1 x : tanh x * tanh x <= 1.
-Proof.
-  pose proof (exp_pos x); pose proof (exp_pos (- x)); pose proof (cosh_pos x) as C.
-  apply Rmult_le_reg_r with (cosh x * cosh x); [apply Rmult_lt_0_compat; lra|].
-  unfold tanh; replace (sinh x / cosh x * (sinh x / cosh x) * (cosh x * cosh x)) with (sinh x * sinh x) by (field; lra).
-  unfold sinh, cosh; nra.
-Qed.
-
 Lemma tanh_slope x y : Rabs (tanh y - tanh x) <= Rabs (y - x).
 Proof.
-  destruct (MVT_gen tanh x y (fun z => 1 - tanh z * tanh z)) as (z & _ & E).
-  - intros z _; apply tanh_derivative.
-  - intros z _; apply continuity_pt_filterlim, (ex_derive_continuous tanh).
-    eexists; apply tanh_derivative.
+  destruct (MVT_gen tanh x y (fun z => 1 - tanh z ^ 2)) as (z & _ & E).
+  - intros z _; apply is_derive_tanh.
+  - intros z _; apply continuity_pt_filterlim, (ex_derive_continuous tanh); eexists; apply is_derive_tanh.
   - rewrite E, Rabs_mult; rewrite <- (Rmult_1_l (Rabs (y - x))) at 2.
-    apply Rmult_le_compat_r; [apply Rabs_pos|].
-    pose proof (tanh_below_1 z); apply Rabs_le; split; [lra|nra].
+    apply Rmult_le_compat_r; [apply Rabs_pos|]; pose proof (tanh_bounded z); apply Rabs_le; nra.
 Qed.
 
 (** the softcap too: step 4 of BND.B5 rests on it *)

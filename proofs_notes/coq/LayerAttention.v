@@ -9,6 +9,16 @@ Proof.
   rewrite Hu; apply Nat.ltb_lt in Hj; rewrite Hj; reflexivity.
 Qed.
 
+(** MHA.D8: a padded query sees no key; the others see every added key *)
+Lemma a_padded_query_sees_no_key L h i : unpadded L i = false -> row_keys (inner_head L h) i = [].
+Proof. intros H; apply gathered_nil; intros j _; simpl; rewrite H; reflexivity. Qed.
+Lemma added_keys_are_visible L h i j : unpadded L i = true ->
+  (projected_count L <= j < projected_count L + added_count L)%nat -> In j (row_keys (inner_head L h) i).
+Proof.
+  intros H Hj; apply in_row_keys; simpl; rewrite H; split; [lia|].
+  destruct (Nat.ltb_spec j (projected_count L)); [lia|reflexivity].
+Qed.
+
 (** ** Identity projections *)
 
 (** one head on its own inputs: all weights are identity matrices, and nothing is added *)
@@ -104,7 +114,5 @@ Proof.
     rewrite (sum_ext _ (fun j => exp (l1 j) * V1 j c) (fun j => exp (l2 j) * V2 j c)).
     + f_equal; ring.
     + intros j Hj; rewrite Hl by assumption; apply in_row_keys in Hj; rewrite E2 in Hj; f_equal; apply EV, Hj.
-  - assert (N : forall L', unpadded L' = unpadded L -> row_keys (inner_head L' h) i = []).
-    { intros L' HL; apply gathered_nil; intros j _; simpl; rewrite HL, Hu; reflexivity. }
-    unfold h1, h2; rewrite !N by reflexivity; simpl; unfold Rdiv; ring.
+  - unfold h1, h2; rewrite !a_padded_query_sees_no_key by exact Hu; simpl; unfold Rdiv; ring.
 Qed.

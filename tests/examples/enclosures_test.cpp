@@ -3,6 +3,7 @@
 #include "attest/certify/certify.hpp"
 #include "attest/certify/certify_node.hpp"
 #include "attest/definitions/attention.hpp"
+#include "attest/verdict/certificate_claim.hpp"
 #include "attest/verdict/compare.hpp"
 #include "support/by_hand.hpp"
 #include "support/spec_tests.hpp"
@@ -52,6 +53,19 @@ EXAMPLE(ENC_E2, a_rotation_that_cancels_is_many_steps_off_and_half_a_unit) {
   EXPECT_EQ(distance_in_steps(Format::f32, due, answer), 864026624u);
   EXPECT_EQ(due.unit, 0x1p-24 * (2 + 0x1p-10 + 0x1p-24) + decode(Format::f32, 1));
   EXPECT_NEAR(distance_in_units(due, answer), 0.49976, 0.5e-5);  // as many digits as the specification prints
+}
+
+EXAMPLE(ENC_E3, a_claim_about_one_third) {
+  const PrecisionScope scope(128);
+  const Point x = Point(1) / 3;
+  const Claim named = claim_of(Format::bf16, x, ldexp(Point(1), -80));
+  const Claim wide = claim_of(Format::bf16, x, ldexp(Point(1), -11));
+  EXPECT_EQ(text_of(named, "x"), "0x155p-10 <= x <= 0x157p-10");
+  EXPECT_EQ(named.rounded, 0x1.56p-2);
+  EXPECT_EQ(text_of(claim_of(Format::bf16, Point(0x1.5ap-2), ldexp(Point(1), -80)), "x"),
+            "0x159p-10 <= x <= 0x15bp-10");
+  EXPECT_EQ(text_of(wide, "x"), "0x154dp-14 <= x <= 0xaafp-13");
+  EXPECT_FALSE(wide.rounded.has_value());
 }
 
 }  // namespace

@@ -41,6 +41,18 @@ struct ExplainOptions {
 };
 int run_explain(const ExplainOptions& options);
 
+/// `attest certify CASE -o FILE.v`
+struct CertifyOptions {
+  std::string case_path;
+  std::string out_path;
+  std::string dtype;         ///< empty: f64
+  std::string row;           ///< "b,h,i"; empty: `rows` of them, and an empty one
+  std::size_t rows = 3;      ///< spread over the call
+  std::size_t elements = 2;  ///< of each output of a row
+  std::vector<Setting> overrides;
+};
+int run_certify(const CertifyOptions& options);
+
 /// `attest spec [ID]`
 struct SpecOptions {
   std::string id;    ///< of an item or a topic; empty: the chapters

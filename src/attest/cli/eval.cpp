@@ -4,20 +4,13 @@
 
 #include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
+#include "attest/cli/option_values.hpp"
 #include "attest/files/safetensors.hpp"
 #include "attest/files/whole_file.hpp"
 
 namespace attest {
 
 namespace {
-
-Format format_named(const std::string& name) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16, Format::f8e4m3, Format::f8e5m2}) {
-    if (parameters(format).name == name) return format;
-  }
-  require(false, "CAS.C7", "--dtype: one of f64, f32, f16, bf16, f8e4m3, f8e5m2, got \"{}\"", name);
-  return {};
-}
 
 /// Of an undecided pair the value with the even code, as ties do; an exact zero is +0.
 double settled(const CertifiedTensor& tensor, const Element& element) {

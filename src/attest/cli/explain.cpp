@@ -1,9 +1,8 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "attest/cli/certify_shown.hpp"
 #include "attest/cli/commands.hpp"
-#include "attest/conventions/text.hpp"
+#include "attest/cli/option_values.hpp"
 #include "attest/definitions/layer.hpp"
 #include "attest/files/case.hpp"
 #include "attest/verdict/compare.hpp"
@@ -23,20 +22,9 @@ struct Chosen {
   std::string why;
 };
 
-/// "b,h,i" of --row, three indices within their extents.
-Chosen parse_row(const std::string& text, const Extents& n) {
-  std::vector<std::size_t> at;
-  const Shape extent{n.batch, n.q_heads, n.queries};
-  for (std::size_t start = 0; start <= text.size() && at.size() < 4;) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    const std::optional<std::int64_t> index = integer_from(text.substr(start, comma - start));
-    const bool within = index && at.size() < 3 && *index >= 0 && static_cast<std::size_t>(*index) < extent[at.size()];
-    require(within, "CAS.C7", "--row: b,h,i below {}, got \"{}\"", fmt::join(extent, ","), text);
-    at.push_back(static_cast<std::size_t>(*index));
-    start = comma + 1;
-  }
-  require(at.size() == 3, "CAS.C7", "--row: b,h,i below {}, got \"{}\"", fmt::join(extent, ","), text);
-  return {at[0], at[1], at[2], "as asked"};
+Chosen asked_row(const ExplainOptions& options, const Extents& n) {
+  const QueryRow row = query_row_named(options.row, n);
+  return {row.b, row.h, row.i, "as asked"};
 }
 
 /// The output by which the worst row is chosen: `out` if it is there, else the first that has rows.
@@ -61,7 +49,7 @@ Chosen worst_row(const Case& given, const OutputName& name, const Output& answer
 Chosen choose(const ExplainOptions& options, const Case& given) {
   const Extents n = extents(given.problem.inputs);
   require(n.batch * n.q_heads * n.queries > 0, "CAS.C7", "--row: the case has no query rows");
-  if (!options.row.empty()) return parse_row(options.row, n);
+  if (!options.row.empty()) return asked_row(options, n);
   const auto* answer = blamed(given.outputs);
   return answer ? worst_row(given, answer->first, answer->second) : Chosen{0, 0, 0, "the first"};
 }
@@ -131,7 +119,7 @@ int explain_case(const ExplainOptions& options, const LayerCase& given) {
   const Problem inner = inner_problem(layer);
   const Extents n = extents(inner.inputs);
   require(n.batch * n.queries > 0, "CAS.C7", "--row: the case has no query rows");
-  const Chosen at = options.row.empty() ? worst_query(given) : parse_row(options.row, n);
+  const Chosen at = options.row.empty() ? worst_query(given) : asked_row(options, n);
   const auto operands = [&] {
     auto enclosed = layer_heads<Enclosure>(layer, inner, at.b, {at.i});
     auto rounded = layer_heads<double>(layer, inner, at.b, {at.i});

@@ -97,6 +97,22 @@ void add_explain(CLI::App& app, std::function<int()>& chosen) {
   command->callback([=, &chosen] { chosen = [=] { return run_explain(*options); }; });
 }
 
+void add_certify(CLI::App& app, std::function<int()>& chosen) {
+  auto options = std::make_shared<CertifyOptions>();
+  CLI::App* command = app.add_subcommand("certify", "Write results of a small case as theorems, for Coq to prove");
+  const auto count = [](const std::string& name, std::size_t& value) {
+    return [name, &value](const std::string& text) { value = parse_integer(name, text, 1, 1000); };
+  };
+  add_case(*command, options);
+  command->add_option("-o,--output", options->out_path, "the file to write, FILE.v")->required();
+  command->add_option("--dtype", options->dtype, "the format to which results are rounded, as in eval; default f64");
+  command->add_option("--row", options->row, "the row, as b,h,i; default: some that are spread over the case");
+  command->add_option_function<std::string>("--rows", count("--rows", options->rows), "how many rows; default 3");
+  command->add_option_function<std::string>("--elements", count("--elements", options->elements),
+                                            "how many elements of each output of a row; default 2");
+  command->callback([=, &chosen] { chosen = [=] { return run_certify(*options); }; });
+}
+
 void add_spec(CLI::App& app, std::function<int()>& chosen) {
   auto options = std::make_shared<SpecOptions>();
   CLI::App* command = app.add_subcommand("spec", "Print the specification: its chapters, a chapter, or one item");
@@ -138,6 +154,7 @@ int run(int argc, char** argv) {
   add_check(app, chosen);
   add_eval(app, chosen);
   add_explain(app, chosen);
+  add_certify(app, chosen);
   add_spec(app, chosen);
   add_learn(app, chosen);
   add_demo(app, chosen);

@@ -60,7 +60,8 @@ Proof.
   { apply (follows_as (fun u => scale h * descale h * dot (width h) (queries (line x t u) i) (keys (line x t u) j)));
       [|intros; ring].
     apply follows_mul; [apply follows_lift|].
-    apply (follows_sum shift (range (width h)) (fun c u => queries (line x t u) i c * keys (line x t u) j c)); intros c _.
+    apply (follows_sum shift (range (width h)) (fun c u => queries (line x t u) i c * keys (line x t u) j c)).
+    intros c _.
     apply follows_mul; apply follows_line. }
   unfold logit_steps, add_bias, logits_of, row_logits; simpl number_place; destruct (place h); simpl.
   - apply follows_softcap; [exact P|].
@@ -190,7 +191,8 @@ Proof.
       * apply (follows_mul (fun _ => value_factor h)); [apply follows_lift|].
         apply (follows_div (fun u => sum (filter (kept h i) keys) (fun j =>
           exp (l j u - value c) * values (line x t u) j ch))); [|exact T|].
-        -- apply (follows_sum shift (filter (kept h i) keys) (fun j u => exp (l j u - value c) * values (line x t u) j ch)).
+        -- apply (follows_sum shift (filter (kept h i) keys)
+             (fun j u => exp (l j u - value c) * values (line x t u) j ch)).
            intros j _; apply (follows_mul (fun u => exp (l j u - value c))); [|apply follows_line].
            apply (follows_exp (fun u => l j u - value c)), (follows_sub (l j) (fun _ => value c)); [apply HL|].
            apply follows_lift.

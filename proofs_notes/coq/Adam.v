@@ -119,17 +119,24 @@ Proof.
   lia.
 Qed.
 
-(** TRN.P5, in the reals *)
+(** TRN.P5, in every arithmetic: a step is a function of parameters and state, whatever its numbers are *)
+Theorem steps_in_pieces_are_the_whole_in_every_arithmetic {State Loss : Type} step (loss : State -> Loss) a b s :
+  repeat_step step loss (a + b) s =
+  let '(between, first_losses) := repeat_step step loss a s in
+  let '(end_, last_losses) := repeat_step step loss b between in (end_, first_losses ++ last_losses).
+Proof.
+  revert s; induction a as [|a IH]; intros s; simpl.
+  - destruct (repeat_step step loss b s); reflexivity.
+  - rewrite IH; destruct (repeat_step step loss a _) as [between losses].
+    destruct (repeat_step step loss b between); reflexivity.
+Qed.
+
+(** TRN.P5 *)
 Theorem training_in_pieces_is_the_whole_training N o tokens targets a b s :
   train N o tokens targets (a + b) s =
   let '(between, first_losses) := train N o tokens targets a s in
   let '(end_, last_losses) := train N o tokens targets b between in (end_, first_losses ++ last_losses).
-Proof.
-  revert s; induction a as [|a IH]; intros s; simpl.
-  - destruct (train N o tokens targets b s); reflexivity.
-  - rewrite IH; destruct (train N o tokens targets a _) as [between losses].
-    destruct (train N o tokens targets b between); reflexivity.
-Qed.
+Proof. apply steps_in_pieces_are_the_whole_in_every_arithmetic. Qed.
 
 (** * Examples *)
 

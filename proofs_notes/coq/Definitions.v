@@ -1107,15 +1107,16 @@ Definition trained_decoder (s : adam_state (nat * nat * nat)) : decoder :=
 Definition training_step (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat)
                          (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) :=
   adam_step o (fun _ => true) (decoder_number N (loss_gradient N (trained_decoder s) tokens targets)) s.
-(** so many steps, and the loss before each *)
-Fixpoint train (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat) (steps : nat)
-               (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) * list R :=              (* TRN.D15 *)
+(** so many steps, and the loss before each; what a step is made of does not matter here *)
+Fixpoint repeat_step {State Loss : Type} (step : State -> State) (loss : State -> Loss) (steps : nat)
+                     (s : State) : State * list Loss :=
   match steps with
   | O => (s, [])
-  | S rest =>
-      let '(end_, losses) := train N o tokens targets rest (training_step N o tokens targets s) in
-      (end_, loss_of N (trained_decoder s) tokens targets :: losses)
+  | S rest => let '(end_, losses) := repeat_step step loss rest (step s) in (end_, loss s :: losses)
   end.
+Definition train (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat) (steps : nat)
+                 (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) * list R :=            (* TRN.D15 *)
+  repeat_step (training_step N o tokens targets) (fun s => loss_of N (trained_decoder s) tokens targets) steps s.
 
 (** * 15 Online softmax *)
 

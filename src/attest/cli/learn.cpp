@@ -18,6 +18,8 @@ namespace attest {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr BlockExtents extents_of_block{};
 constexpr std::size_t steps_shown_at_once = 20;
 constexpr std::size_t most_recorded_steps = 1000;
@@ -98,8 +100,9 @@ int run_learn(const LearnOptions& options) {
     require(options.steps <= most_recorded_steps, "CAS.C7", "--steps: an integer in 1..{} with --record, got \"{}\"",
             most_recorded_steps, options.steps);
     require_writable(options.record, "");
-    require(std::filesystem::weakly_canonical(options.record) != std::filesystem::weakly_canonical(options.svg),
-            "CAS.C15", "{}: another file than the picture", options.record);
+    const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(path)); };
+    require(options.svg.empty() || place(options.record) != place(options.svg), "CAS.C15",
+            "{}: another file than the picture", options.record);
   }
   const Example<> example = repeating_sequence();
   const DecoderBlock<double> start = initial_block<double>(options.seed);

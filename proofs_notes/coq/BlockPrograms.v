@@ -15,7 +15,9 @@ Section Lines.
     o_line : numbers_row -> numbers_row;
     sum_line : numbers_row -> numbers_row -> numbers_row;
     norm2_line : numbers_row -> numbers_row;
-    ff1_line : numbers_row -> numbers_row;  relu_line : numbers_row -> numbers_row;  ff2_line : numbers_row -> numbers_row;
+    ff1_line : numbers_row -> numbers_row;
+    relu_line : numbers_row -> numbers_row;
+    ff2_line : numbers_row -> numbers_row;
     unembed_line : numbers_row -> numbers_row
   }.
 

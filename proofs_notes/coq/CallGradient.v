@@ -1,6 +1,6 @@
 (** The gradient of a call: shared key and value heads, a bias that is read at many places, sinks that the batch
     entries share (GRD.D11, GRD.D12). *)
-From Attest Require Export HeadGradient.
+From Attest Require Export HeadGradient AttentionCalls.
 
 (** every number of the call moves *)
 Definition tensors_move (x : R -> tensors) (t : R) (x' : tensors) : Prop :=
@@ -49,16 +49,6 @@ Qed.
 
 Lemma broadcast_below n full p : n = 1%nat \/ n = full -> (p < full)%nat -> (broadcast n p < n)%nat.
 Proof. unfold broadcast; destruct (Nat.eqb_spec n 1); lia. Qed.
-
-Lemma key_head_below m heads key_heads h :
-  Nat.divide key_heads heads -> (h < heads)%nat -> (key_head m heads key_heads h < key_heads)%nat.
-Proof.
-  intros [r ->] H.
-  assert (K : key_heads <> 0%nat) by lia; assert (r <> 0)%nat by lia.
-  destruct m; simpl.
-  - rewrite Nat.div_mul by exact K; apply Nat.div_lt_upper_bound; lia.
-  - apply Nat.mod_upper_bound, K.
-Qed.
 
 (** the same of rows, of matrices, and of stacks of matrices *)
 Section Shared.
@@ -154,4 +144,17 @@ Proof.
     + rewrite sum_swap; apply sum_ext; intros h _; simpl; rewrite sum_scal_r.
       destruct M as [_ [_ [_ [_ S]]]]; specialize (S h); destruct (sinks x' h) as [v|]; simpl in S |- *; [|ring].
       destruct S as [a [E _]]; rewrite E; reflexivity.
+Qed.
+
+(** GRD.D12: an entry of the bias that hides its keys wherever it is read, as minus infinity does, receives nothing *)
+Theorem hiding_bias_has_zero_gradient C x g gL b' h' i' j' :
+  (forall b h i j, broadcast (bias_batch C) b = b' -> broadcast (bias_heads C) h = h' ->
+     broadcast (bias_rows C) i = i' -> broadcast (bias_keys C) j = j' -> visible (head_at C b h) i j = false) ->
+  bias_tensor (call_gradient C x g gL) b' h' i' j' = 0.
+Proof.
+  intros H; simpl; unfold add_broadcast.
+  apply sum_zero; intros b B; apply sum_zero; intros h U; apply sum_zero; intros i I; apply sum_zero; intros j J.
+  apply filter_In in B as [_ B], U as [_ U], I as [_ I], J as [_ J]; apply Nat.eqb_eq in B, U, I, J.
+  unfold row_bias_gradient; rewrite row_logit_gradient_hidden, logit_bias_gradient_scal; [ring|].
+  rewrite in_row_keys, (H b h i j B U I J); intros [_ V]; discriminate.
 Qed.

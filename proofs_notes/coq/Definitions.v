@@ -277,7 +277,7 @@ Definition key_head (m : head_map) (heads key_heads h : nat) : nat :=           
   | tiled => h mod key_heads
   end.
 
-(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what the rows of a head share *)
+(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what its rows share *)
 Definition attention (m : head_map) (heads key_heads value_heads : nat) (call : nat -> nat -> head)
                      (Q K V bias : nat -> nat -> matrix) (sink : nat -> option R) (b h i c : nat) : R :=  (* ATT.D8 *)
   attend_row (call b h) (Q b h) (K b (key_head m heads key_heads h)) (V b (key_head m heads value_heads h))
@@ -325,11 +325,12 @@ Record layer := Layer {                                                         
 Definition added_count (L : layer) : nat :=
   (if added_row L then 1 else 0) + (if zero_attention L then 1 else 0).
 
-(** the attention inside, the added keys included: they are seen by every query, and have no bias *)
+(** the attention inside, the added keys included: every query that is not padded sees them, and they have no bias *)
 Definition inner_head (L : layer) (h : nat) : head :=                                                     (* MHA.D8 *)
   let a := inside L h in
-  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a) (cap a) (place a)
-       (fun i j => if (j <? projected_count L)%nat then visible a i j else unpadded L i) (kept a).
+  Head (head_width (extents L)) (projected_count L + added_count L) (scale a) (descale a) (value_factor a)
+       (cap a) (place a)
+       (fun i j => unpadded L i && if (j <? projected_count L)%nat then visible a i j else true) (kept a).
 Definition inner_bias (L : layer) (h i j : nat) : R :=                                                    (* MHA.D8 *)
   if (j <? projected_count L)%nat then inside_bias L h i j else 0.
 
@@ -363,7 +364,8 @@ Definition output_rows (L : layer) (heads : nat -> matrix) : matrix :=          
   projected (query_heads e * value_width e) (to_output L) (merge_heads (value_width e) heads).
 
 (** the weights of H heads, averaged *)
-Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R := sum (range H) (fun h => w h j) / INR H. (* MHA.D12 *)
+Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R :=                                       (* MHA.D12 *)
+  sum (range H) (fun h => w h j) / INR H.
 
 Definition layer_head (L : layer) (Xq Xk Xv : matrix) (h : nat) : matrix :=                               (* MHA.D13 *)
   attend_row (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (layer_values L Xv h)
@@ -375,7 +377,8 @@ Record multi_head := MultiHead {
   query_projections : list matrix;  key_projections : list matrix;  value_projections : list matrix;
   output_projection : matrix
 }.
-Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head) (Xq Xk Xv : matrix) : matrix := (* MHA.D15 *)
+Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head)
+                                (Xq Xk Xv : matrix) : matrix :=                                           (* MHA.D15 *)
   let heads := fun h =>
     textbook_attention (head_width e) S
       (project_heads (query_input e) (query_projections r) Xq h)
@@ -393,13 +396,15 @@ Record slot := Slot { slot_name : layer_slot; slot_shape : list nat }.
 Record tensor := Tensor { tensor_shape : list nat; tensor_entry : nat -> R }.
 
 (** a list of one or none: of slots, or of values *)
-Definition optional {A : Type} (enabled : bool) (x : A) : list A := if enabled then [x] else [].          (* OPT.D1, OPT.D2 *)
+Definition optional {A : Type} (enabled : bool) (x : A) : list A :=                               (* OPT.D1, OPT.D2 *)
+  if enabled then [x] else [].
 
 Definition optional_init {A : Type} (enabled : bool) (s : slot) (initial : A) : list (slot * A) :=        (* OPT.D3 *)
   map (fun s => (s, initial)) (optional enabled s).
 
 (** None where the list is refused (OPT.C1, OPT.C2) *)
-Definition take_optional (enabled : bool) (s : slot) (l : list tensor) : option (option tensor * list tensor) := (* OPT.D4 *)
+Definition take_optional (enabled : bool) (s : slot) (l : list tensor)
+  : option (option tensor * list tensor) :=                                                               (* OPT.D4 *)
   if enabled then
     match l with
     | t :: rest => if list_eq_dec Nat.eq_dec (tensor_shape t) (slot_shape s) then Some (Some t, rest) else None
@@ -441,7 +446,8 @@ Fixpoint take_all (slots : list (bool * slot)) (l : list tensor) : option (list 
   | [] => Some ([], l)
   | (enabled, s) :: more =>
       match take_optional enabled s l with
-      | Some (t, rest) => match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
+      | Some (t, rest) =>
+          match take_all more rest with Some (ts, remaining) => Some (t :: ts, remaining) | None => None end
       | None => None
       end
   end.
@@ -455,7 +461,7 @@ Definition unpack (e : layer_extents) (o : layer_options) (l : list tensor) : op
 
 (** words are integers from 0 up to, not including, 2^32; a counter has four of them, a key two *)
 Record words := Words { word0 : Z; word1 : Z; word2 : Z; word3 : Z }.
-Definition high (x : Z) : Z := (x / 2 ^ 32)%Z.
+Definition high (x : Z) : Z := (x / 2 ^ 32 mod 2 ^ 32)%Z.
 Definition low (x : Z) : Z := (x mod 2 ^ 32)%Z.
 Definition philox_round (c : words) (k : Z * Z) : words :=
   let m0 := (0xD2511F53 * word0 c)%Z in
@@ -1173,5 +1179,16 @@ Definition start_block (sink : option R) : block :=
 Definition streamed_row (sink : option R) (pieces : list piece) (l : row) (V : matrix)
   : row * option R :=                                                                                     (* ONL.D6 *)
   finish (stream_from (start_block sink) pieces l V).
+
+(** the keys in blocks of n, the last one as short as it comes *)
+Fixpoint first_blocks (count n : nat) (keys : list nat) : list (list nat) :=
+  match count with O => [] | S more => firstn n keys :: first_blocks more n (skipn n keys) end.
+Definition blocks (n : nat) (keys : list nat) : list (list nat) := first_blocks ((length keys + n - 1) / n) n keys.
+
+(** the layer with its rows streamed; [pieces h i] are those of row i of head h *)
+Definition streamed_layer (L : layer) (pieces : nat -> nat -> list piece) (Xq Xk Xv : matrix) : matrix :=  (* ONL.D7 *)
+  output_rows L (fun h i =>
+    let l := row_logits (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (inner_bias L h) i in
+    fst (streamed_row (inside_sink L h) (pieces h i) l (layer_values L Xv h))).
 
 (** * 18 Bounds *)

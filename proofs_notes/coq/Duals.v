@@ -78,6 +78,13 @@ Proof.
   - replace x with 0 by lra; rewrite Rabs_R0; lra.
 Qed.
 
+(** NUM.P5, over the reals *)
+Lemma where_positive_at_zero_is_zero y : where_positive 0 y = 0.
+Proof. apply where_positive_neg; lra. Qed.
+
+Lemma tangent_of_positive_part_at_zero_is_zero t : tangent (dual_positive_part (Dual 0 t)) = 0.
+Proof. apply where_positive_at_zero_is_zero. Qed.
+
 (** * NUM.P4 *)
 
 (** NUM.P4: along a curve *)

@@ -117,6 +117,9 @@ Definition shared_bias_tensors : tensors :=
   Tensors (fun _ _ _ _ => 0) (fun _ _ _ _ => 0) (fun _ _ j _ => match j with 0%nat => 1 | _ => 0 end)
           (fun _ _ _ _ => 0) (fun _ => None).
 
+Lemma shared_bias_call_is_a_call : is_call shared_bias_call.
+Proof. constructor; simpl; try exact (Nat.divide_refl 1); auto; intros; exact I. Qed.
+
 (** GRD.E3 *)
 Theorem GRD_E3 :
   let G := call_gradient shared_bias_call shared_bias_tensors (fun _ _ _ _ => 1) (fun _ _ _ => 0) in
@@ -125,7 +128,8 @@ Proof.
   cbv zeta; set (x := operands_at shared_bias_call (fun _ _ _ _ => 0) shared_bias_tensors 0 0).
   assert (K : forall i, row_keys (plain_head 2) i = [0; 1]%nat) by reflexivity.
   assert (L : forall i j, exp (logits_of (plain_head 2) x i j) = 1).
-  { intros i j; rewrite <- exp_0; f_equal; unfold logits_of, row_logits, dot; simpl; unfold broadcast_bias; simpl; ring. }
+  { intros i j; rewrite <- exp_0; f_equal; unfold logits_of, row_logits, dot; simpl.
+    unfold broadcast_bias; simpl; ring. }
   assert (W : forall i j, (j < 2)%nat -> weights_of (plain_head 2) x i j = 1 / 2).
   { intros i j J; rewrite weights_of_visible by (apply in_gathered; auto); unfold sink_softmax, total; rewrite K.
     unfold sum; rewrite !L; simpl; field. }

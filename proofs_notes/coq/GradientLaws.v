@@ -9,9 +9,8 @@ Lemma weights_and_share_sum_to_one keys a s : keys <> [] \/ a <> None ->
 Proof.
   intros H; assert (P := total_positive keys a s H).
   unfold sink_softmax, sink_share, Rdiv; rewrite sum_scal_r.
-  replace (match a with Some x => exp x * / total keys a s | None => 0 end) with
-    (match a with Some x => exp x | None => 0 end * / total keys a s) by (destruct a; ring).
-  rewrite <- Rmult_plus_distr_r; fold (total keys a s); apply Rinv_r; lra.
+  destruct a as [v|]; [rewrite <- Rmult_plus_distr_r; apply Rinv_r, Rgt_not_eq, P|].
+  unfold total in *; rewrite Rplus_0_r in *; rewrite Rplus_0_r; apply Rinv_r; lra.
 Qed.
 
 Lemma softmax_gradients_cancel h x i (dw : row) :
@@ -98,18 +97,24 @@ Qed.
 (** a linear map of rows, and the map that takes a cotangent of its result to one of its argument *)
 Definition is_transpose (d : nat) (T T' : row -> row) : Prop := forall g q, dot d (T' g) q = dot d g (T q).
 
-(** GRD.P6 where queries and keys are put through such maps, as rotations are, each row through its own *)
-Theorem mapped_query_and_key_gradients_have_equal_products h f n d_v x g gL (Tq Tq' Tk Tk' : nat -> row -> row) :
-  (forall i, is_transpose (width h) (Tq i) (Tq' i)) -> (forall j, is_transpose (width h) (Tk j) (Tk' j)) ->
-  let mapped := Operands (fun i => Tq i (queries x i)) (fun j => Tk j (keys x j)) (values x) (biases x) (sink x) in
-  let G := head_gradient h f n d_v mapped g gL in
-  sum (range n) (fun i => dot (width h) (Tq' i (queries G i)) (queries x i)) =
-  sum (range (key_count h)) (fun j => dot (width h) (Tk' j (keys G j)) (keys x j)).
+(** GRD.P6: where queries and keys are put through such maps, as rotations are, each row through its own *)
+Theorem mapped_query_and_key_gradients_have_equal_products C x g gL b n
+    (Tq Tq' Tk Tk' : nat -> nat -> nat -> row -> row) :
+  is_call C ->
+  (forall b h i, is_transpose (qk_width C) (Tq b h i) (Tq' b h i)) ->
+  (forall b n j, is_transpose (qk_width C) (Tk b n j) (Tk' b n j)) ->
+  let mapped := Tensors (fun b h i => Tq b h i (q_tensor x b h i)) (fun b n j => Tk b n j (k_tensor x b n j))
+                        (v_tensor x) (bias_tensor x) (sinks x) in
+  let G := call_gradient C mapped g gL in
+  sum (filter (fun h => (key_head_of C h =? n)%nat) (range (q_heads C))) (fun h =>
+    sum (range (q_rows C)) (fun i => dot (qk_width C) (Tq' b h i (q_tensor G b h i)) (q_tensor x b h i))) =
+  sum (range (k_rows C)) (fun j => dot (qk_width C) (Tk' b n j (k_tensor G b n j)) (k_tensor x b n j)).
 Proof.
-  intros A B mapped G.
-  rewrite (sum_ext (range n) _ (fun i => dot (width h) (queries G i) (queries mapped i))) by (intros; apply A).
-  rewrite (sum_ext (range (key_count h)) _ (fun j => dot (width h) (keys G j) (keys mapped j))) by (intros; apply B).
-  apply head_products_are_equal.
+  intros W A B mapped G.
+  rewrite (sum_ext (range (k_rows C)) _ (fun j => dot (qk_width C) (k_tensor G b n j) (k_tensor mapped b n j)))
+    by (intros; apply B).
+  etransitivity; [|exact (query_and_key_gradients_have_equal_products C mapped g gL b n W)].
+  apply sum_ext; intros h _; apply sum_ext; intros i _; apply A.
 Qed.
 
 (** * Without keeping weights *)

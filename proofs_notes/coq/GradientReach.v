@@ -241,9 +241,6 @@ Definition repeated_heads (C : call) (x : tensors) : tensors :=
   Tensors (q_tensor x) (fun b h => k_tensor x b (key_head_of C h)) (fun b h => v_tensor x b (value_head_of C h))
           (bias_tensor x) (sinks x).
 
-Lemma repeated_head (heads h : nat) : (h < heads)%nat -> key_head grouped heads heads h = h.
-Proof. intros H; simpl; rewrite Nat.div_same, Nat.div_1_r by lia; reflexivity. Qed.
-
 (** GRD.P10 *)
 Theorem grouped_gradients_are_sums_over_repeated_heads C x g gL b :
   let D := call_gradient C x g gL in
@@ -255,7 +252,7 @@ Proof.
   cbv zeta.
   assert (O : forall h, (h < q_heads C)%nat ->
     operands_at (repeated_call C) (slopes_bias C) (repeated_heads C x) b h = operands_at C (slopes_bias C) x b h).
-  { intros h H; assert (K := repeated_head (q_heads C) h H : key_head_of (repeated_call C) h = h).
+  { intros h H; assert (K := key_head_identity grouped (q_heads C) h H : key_head_of (repeated_call C) h = h).
     assert (V := K : value_head_of (repeated_call C) h = h).
     unfold operands_at; rewrite K, V; reflexivity. }
   set (G' := fun h => head_gradient (head_at C b h) (lse_told C) (q_rows C) (v_width C)
@@ -269,7 +266,7 @@ Proof.
   { intros G h H; unfold add_broadcast.
     rewrite <- (sum_filter (range (q_heads C)) (fun p => key_head grouped (q_heads C) (q_heads C) p =? h)%nat).
     rewrite <- (sum_delta (range (q_heads C)) h G); [|apply seq_NoDup|apply in_range, H].
-    apply sum_ext; intros p P; apply in_range in P; rewrite repeated_head, Nat.eqb_sym by exact P.
+    apply sum_ext; intros p P; apply in_range in P; rewrite key_head_identity, Nat.eqb_sym by exact P.
     destruct (h =? p)%nat; ring. }
   split; [|split].
   - intros h i c H; exact (f_equal (fun G => queries G i c) (E h H)).

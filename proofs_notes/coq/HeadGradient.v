@@ -61,7 +61,7 @@ Section Parts.
     apply sum_ext; intros i _; unfold row_keys, gathered; rewrite <- sum_filter; apply sum_ext; intros j Hj; simpl.
     destruct (visible h i j) eqn:E; [reflexivity|].
     unfold row_bias_gradient; rewrite logit_bias_gradient_scal, row_logit_gradient_hidden; [ring|].
-    rewrite in_row_keys, E, andb_false_r; discriminate.
+    rewrite in_row_keys, E; intros [_ V]; discriminate.
   Qed.
 End Parts.
 

@@ -1,6 +1,6 @@
 (** How a row of attention moves when its operands do: scores, softcap, the three places of the bias, weights, sink,
     dropped keys, values, descale factors, and a log-sum-exp of either form. Rows may be empty. *)
-From Attest Require Export SoftmaxGradient.
+From Attest Require Export SoftmaxGradient AttentionLaws.
 
 (** every number that a head is given moves, x' are the velocities *)
 Definition moves (x : R -> operands) (t : R) (x' : operands) : Prop :=
@@ -90,41 +90,31 @@ Proof.
   apply (derive_dot (width h) (fun c u => queries (x u) i c) (fun c u => keys (x u) j c)); auto.
 Qed.
 
-Lemma in_row_keys h i j : In j (row_keys h i) <-> (j <? key_count h)%nat && visible h i j = true.
-Proof. unfold row_keys; rewrite in_gathered, andb_true_iff, Nat.ltb_lt; tauto. Qed.
-
 Lemma weights_of_visible h x i j :
   In j (row_keys h i) -> weights_of h x i j = sink_softmax (row_keys h i) (sink x) (logits_of h x i) j.
-Proof. intros H; apply in_row_keys in H; unfold weights_of, row_weights, masked_sink_softmax; rewrite H; reflexivity. Qed.
+Proof. apply row_weights_visible. Qed.
 
 Lemma weights_of_hidden h x i j : ~ In j (row_keys h i) -> weights_of h x i j = 0.
-Proof.
-  rewrite in_row_keys; unfold weights_of, row_weights, masked_sink_softmax; intros H.
-  destruct ((j <? key_count h)%nat && visible h i j); [congruence|reflexivity].
-Qed.
+Proof. apply row_weights_hidden. Qed.
 
 Lemma row_logit_gradient_visible h f d_v x i g gL j : In j (row_keys h i) ->
   row_logit_gradient h f d_v x i g gL j =
   softmax_gradient (row_keys h i) (weights_of h x i) (of_weights h d_v x i g) j +
   log_sum_exp_gradient f (sink_softmax (row_keys h i) (counted f (sink x)) (logits_of h x i) j) gL.
-Proof. intros H; apply in_row_keys in H; unfold row_logit_gradient; rewrite H; reflexivity. Qed.
+Proof. unfold row_logit_gradient; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
 
 Lemma row_logit_gradient_hidden h f d_v x i g gL j : ~ In j (row_keys h i) ->
   row_logit_gradient h f d_v x i g gL j = 0.
-Proof.
-  rewrite in_row_keys; unfold row_logit_gradient; intros H.
-  destruct ((j <? key_count h)%nat && visible h i j); [congruence|reflexivity].
-Qed.
+Proof. unfold row_logit_gradient; intros H; destruct (guard_spec (key_count h) (visible h i) j); tauto. Qed.
 
 (** * The loss of a row *)
 
-(** the output is weights times values (ATT.P8) *)
 Lemma output_of_weights h x i c :
   output_of h x i c =
   value_factor h * sum (filter (kept h i) (row_keys h i)) (fun j => weights_of h x i j * values x j c).
 Proof.
-  unfold output_of, attend_row, weighted_values, Rdiv; f_equal; rewrite <- sum_scal_r; apply sum_ext; intros j Hj.
-  apply filter_In in Hj; rewrite weights_of_visible by tauto; unfold sink_softmax, logits_of, Rdiv; ring.
+  unfold output_of, attend_row; rewrite quotient_equals_weights_times_values; f_equal; apply sum_ext; intros j Hj.
+  apply filter_In in Hj; rewrite weights_of_visible by tauto; reflexivity.
 Qed.
 
 (** the cotangent of the output against the output is that of the weights against the weights *)

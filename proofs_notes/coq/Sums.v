@@ -106,3 +106,24 @@ Proof.
     destruct (Nat.eqb_spec i j); [subst; tauto|ring].
   - destruct (Nat.eqb_spec i a); [subst; tauto|]; rewrite IH by assumption; ring.
 Qed.
+
+(** ** Lists that are mapped and filtered *)
+
+Lemma sum_map {A B} (l : list A) (g : A -> B) f : sum (map g l) f = sum l (fun j => f (g j)).
+Proof. induction l; simpl; [|rewrite IHl]; reflexivity. Qed.
+
+Lemma filter_all {A} (f : A -> bool) l : (forall x, In x l -> f x = true) -> filter f l = l.
+Proof.
+  induction l as [|a l IH]; intros H; [reflexivity|]; simpl.
+  rewrite H by (left; reflexivity); rewrite IH; [reflexivity|]; intros; apply H; right; assumption.
+Qed.
+
+Lemma filter_map {A B} (f : B -> bool) (g : A -> B) l : filter f (map g l) = map g (filter (fun a => f (g a)) l).
+Proof. induction l as [|a l IH]; simpl; [reflexivity|]; destruct (f (g a)); simpl; rewrite IH; reflexivity. Qed.
+
+Lemma permutation_filter {A} (f : A -> bool) l l' : Permutation l l' -> Permutation (filter f l) (filter f l').
+Proof.
+  induction 1 as [|x l l' _ IH|x y l|]; simpl; [constructor| | |econstructor; eassumption].
+  - destruct (f x); [constructor|]; assumption.
+  - destruct (f x), (f y); repeat constructor; apply Permutation_refl.
+Qed.

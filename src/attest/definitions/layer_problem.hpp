@@ -28,7 +28,7 @@ void check(const LayerProblem& problem);
 std::size_t added_keys(const LayerProblem& problem);
 
 /// MHA.D8  The attention inside a layer: its record, its masks and its extents, on operands that are still zeros. Every
-/// query sees the added keys, and they have no bias.
+/// query but a padded one sees the added keys, and they have no bias.
 Problem inner_problem(const LayerProblem& problem);
 
 /// The shape of an output of a layer: out (B, Sq, Eo), weights (B, Hq, Sq, Sk), mean_weights (B, Sq, Sk), added keys

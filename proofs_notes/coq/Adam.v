@@ -114,28 +114,37 @@ Lemma decoder_number_of_slots N f s i c :
   (s < 19)%nat -> (i = 0%nat \/ ~ In s [1; 2; 4; 6; 8; 10; 11; 12; 14; 16; 18]%nat) ->
   decoder_number N (decoder_of f) (s, i, c) = f s i c.
 Proof.
-  intros Hs Hi; do 19 (destruct s as [|s]; [simpl in *; destruct Hi as [->|Hi]; solve [reflexivity|exfalso; apply Hi; auto 15]|]).
+  intros Hs Hi; do 19 (destruct s as [|s];
+    [simpl in *; destruct Hi as [->|Hi]; solve [reflexivity|exfalso; apply Hi; auto 15]|]).
   lia.
 Qed.
 
-(** TRN.P5, in the reals *)
+(** TRN.P5, in every arithmetic: a step is a function of parameters and state, whatever its numbers are *)
+Theorem steps_in_pieces_are_the_whole_in_every_arithmetic {State Loss : Type} step (loss : State -> Loss) a b s :
+  repeat_step step loss (a + b) s =
+  let '(between, first_losses) := repeat_step step loss a s in
+  let '(end_, last_losses) := repeat_step step loss b between in (end_, first_losses ++ last_losses).
+Proof.
+  revert s; induction a as [|a IH]; intros s; simpl.
+  - destruct (repeat_step step loss b s); reflexivity.
+  - rewrite IH; destruct (repeat_step step loss a _) as [between losses].
+    destruct (repeat_step step loss b between); reflexivity.
+Qed.
+
+(** TRN.P5 *)
 Theorem training_in_pieces_is_the_whole_training N o tokens targets a b s :
   train N o tokens targets (a + b) s =
   let '(between, first_losses) := train N o tokens targets a s in
   let '(end_, last_losses) := train N o tokens targets b between in (end_, first_losses ++ last_losses).
-Proof.
-  revert s; induction a as [|a IH]; intros s; simpl.
-  - destruct (train N o tokens targets b s); reflexivity.
-  - rewrite IH; destruct (train N o tokens targets a _) as [between losses].
-    destruct (train N o tokens targets b between); reflexivity.
-Qed.
+Proof. apply steps_in_pieces_are_the_whole_in_every_arithmetic. Qed.
 
 (** * Examples *)
 
 (** TRN.E4: the options, the two gradients, one number that starts at 1 *)
 Definition E4_options := AdamOptions (1/2) (1/2) (3/4) 2.
 Definition E4_after (t : nat) : adam_number :=
-  numbers (adam_steps E4_options (fun _ : unit => true) (fun _ => 1) (fun k _ => match k with O => 2 | _ => -2 end) t) tt.
+  numbers (adam_steps E4_options (fun _ : unit => true) (fun _ => 1)
+                      (fun k _ => match k with O => 2 | _ => -2 end) t) tt.
 
 Lemma TRN_E4_first_step : first (E4_after 1) = 1 /\ second (E4_after 1) = 1 /\ parameter (E4_after 1) = 3/4.
 Proof.
@@ -148,7 +157,8 @@ Lemma TRN_E4_second_step : first (E4_after 2) = -1/2 /\ second (E4_after 2) = 7/
 Proof.
   destruct TRN_E4_first_step as (E1 & E2 & E3); unfold E4_after in *.
   cbn [adam_steps] in *; set (s := adam_step _ _ _ (adam_start _)) in *.
-  cbn [adam_step numbers adam_entry first second parameter]; cbn [E4_options first_decay second_decay rate adam_epsilon].
+  cbn [adam_step numbers adam_entry first second parameter].
+  cbn [E4_options first_decay second_decay rate adam_epsilon].
   rewrite E1, E2, E3; repeat split; try field.
   subst s; cbn [adam_step adam_start power1 power2 E4_options first_decay second_decay].
   replace ((3 / 4 * 1 + (1 - 3 / 4) * (-2 * -2)) / (1 - 1 * (3 / 4) * (3 / 4))) with (Rsqr 2) by (unfold Rsqr; field).

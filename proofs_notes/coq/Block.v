@@ -113,7 +113,7 @@ Qed.
 Definition with_key_bias (b : row) (w : decoder) : decoder :=
   Decoder (embed w) (norm1 w) (wq w) (Linear (factor (wk w)) b) (wv w) (wo w) (norm2 w) (ff1 w) (ff2 w) (unembed w).
 
-(** for b = 0 too, where neither is a number of the block *)
+(** for b = 0 too, where both are 0 *)
 Lemma common_factor a b k : k <> 0 -> a * k / (b * k) = a / b.
 Proof.
   intros Hk; destruct (Req_dec b 0) as [->|Hb]; [|field; auto].
@@ -147,7 +147,8 @@ Proof.
   assert (R : forall X, equal_below n X X) by (intros X j e _; reflexivity).
   unfold decoder_block, with_key_bias; cbn [logits embed norm1 wq wk wv wo norm2 ff1 ff2 unembed].
   set (x := embedded _ _); set (k := linear _ (wk w) _).
-  assert (A : forall q v, equal_below n (attend_causally N q (linear (channels N) (Linear (factor (wk w)) b) (normed N (norm1 w) x)) v)
+  assert (A : forall q v, equal_below n
+    (attend_causally N q (linear (channels N) (Linear (factor (wk w)) b) (normed N (norm1 w) x)) v)
                                     (attend_causally N q k v)).
   { intros q v j e _; apply (common_term_of_the_keys N q k _ v (fun e => b e - term (wk w) e)).
     intros j' e'; unfold k, linear, affine; simpl; ring. }

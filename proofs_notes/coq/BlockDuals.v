@@ -8,7 +8,8 @@ Definition tangent_of (y y' : nat -> R) (E : computation) : R :=
   tangent (read_in_duals (fun n => Dual (y n) (y' n)) E).
 
 (** TRN.P1 in dual numbers: the text of the loss is E, and those of the logits are in what it computes *)
-Theorem tangent_of_the_loss_is_the_gradient_times_the_direction S V (L : nat -> nat -> R -> R) (dL : matrix) target y y' E :
+Theorem tangent_of_the_loss_is_the_gradient_times_the_direction S V (L : nat -> nat -> R -> R)
+  (dL : matrix) target y y' E :
   (forall i, (i < S)%nat -> (target i < V)%nat) -> (forall i c, is_derive (L i c) 0 (dL i c)) ->
   computes y y' E (fun u => mean_cross_entropy S V (fun i c => L i c u) target) ->
   tangent_of y y' E = matrix_dot S V (mean_cross_entropy_gradient S V (fun i c => L i c 0) target) dL.
@@ -53,8 +54,8 @@ End Block.
 
 (** * There are such computations *)
 
-(** [elementary] functions can be written with the operations of a scalar, differentiable everywhere. With relu they need
-    to be so at 0 only. *)
+(** [elementary] functions can be written with the operations of a scalar, differentiable everywhere. With relu they
+    need to be so at 0 only. *)
 Definition elementary_at_zero (f : R -> R) : Prop :=
   exists E, differentiable_at (fun _ => 0) E /\ forall u, read_in_reals (fun _ => u) E = f u.
 
@@ -64,14 +65,21 @@ Proof. intros [E [D R]]; exists E; auto. Qed.
 Lemma at_zero_as (f g : R -> R) : elementary_at_zero f -> (forall u, f u = g u) -> elementary_at_zero g.
 Proof. intros [E [D R]] H; exists E; split; [exact D|intros u; rewrite R; apply H]. Qed.
 
-Lemma at_zero_unary o f : elementary_at_zero f -> differentiable o (f 0) -> elementary_at_zero (fun u => in_reals o (f u)).
+Lemma at_zero_unary o f :
+  elementary_at_zero f -> differentiable o (f 0) -> elementary_at_zero (fun u => in_reals o (f u)).
 Proof. intros [E [D R]] H; exists (Apply o E); simpl; split; [rewrite R; auto|intros u; rewrite R; reflexivity]. Qed.
 
 Lemma at_zero_plus f g : elementary_at_zero f -> elementary_at_zero g -> elementary_at_zero (fun u => f u + g u).
-Proof. intros [E [D R]] [E' [D' R']]; exists (Apply2 Plus E E'); simpl; split; [auto|intros u; rewrite R, R'; reflexivity]. Qed.
+Proof.
+  intros [E [D R]] [E' [D' R']]; exists (Apply2 Plus E E'); simpl.
+  split; [auto|intros u; rewrite R, R'; reflexivity].
+Qed.
 
 Lemma at_zero_mult f g : elementary_at_zero f -> elementary_at_zero g -> elementary_at_zero (fun u => f u * g u).
-Proof. intros [E [D R]] [E' [D' R']]; exists (Apply2 Times E E'); simpl; split; [auto|intros u; rewrite R, R'; reflexivity]. Qed.
+Proof.
+  intros [E [D R]] [E' [D' R']]; exists (Apply2 Times E E'); simpl.
+  split; [auto|intros u; rewrite R, R'; reflexivity].
+Qed.
 
 Lemma at_zero_const c : elementary_at_zero (fun _ => c).
 Proof. apply elementary_here, elementary_const. Qed.
@@ -112,7 +120,8 @@ Section Written.
     (forall s, In s (linear_slots I O m) -> In s (decoder_slots N)) -> elementary_matrix X ->
     elementary_matrix (fun u => linear I (m (w u)) (X u)).
   Proof.
-    intros Hin HX; apply (elementary_affine I (fun u => factor (m (w u))) (fun u => Some (term (m (w u))))); [| |exact HX].
+    intros Hin HX; apply (elementary_affine I (fun u => factor (m (w u))) (fun u => Some (term (m (w u)))));
+      [| |exact HX].
     - intros i c; apply (parameters_written (DecoderSlot I O (fun w => factor (m w)))), Hin; simpl; auto.
     - right; exists (fun u => term (m (w u))); split; [reflexivity|]; intros c.
       apply (parameters_written (row_slot O (fun w => term (m w))) 0%nat c), Hin; simpl; auto.
@@ -128,10 +137,12 @@ Section Written.
     - apply (parameters_written (row_slot (channels N) (fun w => terms (p w))) 0%nat c), Hin; simpl; auto.
   Qed.
 
-  Lemma elementary_both X Y : elementary_matrix X -> elementary_matrix Y -> elementary_matrix (fun u => both (X u) (Y u)).
+  Lemma elementary_both X Y :
+    elementary_matrix X -> elementary_matrix Y -> elementary_matrix (fun u => both (X u) (Y u)).
   Proof. intros HX HY i c; apply (elementary_plus (fun u => X u i c)); [apply HX|apply HY]. Qed.
 
-  Lemma stages_before_relu : elementary_matrix (fun u => stage_x1 (page u)) /\ elementary_matrix (fun u => stage_f (page u)).
+  Lemma stages_before_relu :
+    elementary_matrix (fun u => stage_x1 (page u)) /\ elementary_matrix (fun u => stage_f (page u)).
   Proof.
     pose (E := channels N).
     assert (X : elementary_matrix (fun u => stage_x (page u))).
@@ -142,7 +153,8 @@ Section Written.
     assert (V := linear_written E E wv _ ltac:(intros s; simpl; tauto) Hn).
     assert (A : elementary_matrix (fun u => stage_a (page u))).
     { intros i c; apply (elementary_output (causal_head (places N) E)
-        (fun u => Operands (stage_q (page u)) (stage_k (page u)) (stage_v (page u)) (fun _ _ => 0) None) i c); [exact I|].
+        (fun u => Operands (stage_q (page u)) (stage_k (page u)) (stage_v (page u)) (fun _ _ => 0) None) i c);
+          [exact I|].
       constructor; intros; [apply Q|apply K|apply V|exact (elementary_const 0)|left; reflexivity]. }
     assert (X1 : elementary_matrix (fun u => stage_x1 (page u)))
       by (apply (elementary_both _ _ X (linear_written E E wo _ ltac:(intros s; simpl; tauto) A))).

@@ -90,7 +90,10 @@ Proof. intros H <- <- <- <-; exact H. Qed.
 Lemma residual_entries X Y a b c d a' b' c' d' :
   entries_are X a b c d -> entries_are Y a' b' c' d' ->
   entries_are (both X Y) (a + a') (b + b') (c + c') (d + d').
-Proof. intros (A & B & C & D) (A' & B' & C' & D'); unfold entries_are, both, residual; rewrite A, B, C, D, A', B', C', D'; auto. Qed.
+Proof.
+  intros (A & B & C & D) (A' & B' & C' & D'); unfold entries_are, both, residual.
+  rewrite A, B, C, D, A', B', C', D'; auto.
+Qed.
 
 (** scores of row 1 are - ln 3 / 2 and ln 3 / 2 *)
 Lemma attended_entries Q K :

@@ -41,11 +41,14 @@ Lemma normed_line N p t p' X X' :
   0 < norm_epsilon N -> norm_moves p t p' -> matrix_moves X t X' ->
   exists Y', matrix_moves (fun u => normed N (p u) (X u)) t Y' /\
   forall G, matrix_dot (places N) (channels N) G Y' =
-    matrix_dot (places N) (channels N) (normed_gradient_x N (p t) (X t) G) X' + norm_dot N (normed_gradient N (X t) G) p'.
+    matrix_dot (places N) (channels N) (normed_gradient_x N (p t) (X t) G) X'
+      + norm_dot N (normed_gradient N (X t) G) p'.
 Proof.
   intros He [Hg Hb] HX.
-  destruct (normed_stage (channels N) (norm_epsilon N) (fun u => factors (p u)) (fun u => terms (p u)) X t _ _ X' He Hg Hb HX) as [Y' [M E]].
-  exists Y'; split; [exact M|]; intros G; rewrite E; unfold norm_dot, normed_gradient, normed_gradient_x; cbn [factors terms]; ring.
+  destruct (normed_stage (channels N) (norm_epsilon N) (fun u => factors (p u)) (fun u => terms (p u)) X t _ _ X'
+              He Hg Hb HX) as [Y' [M E]].
+  exists Y'; split; [exact M|]; intros G; rewrite E; unfold norm_dot, normed_gradient, normed_gradient_x;
+    cbn [factors terms]; ring.
 Qed.
 
 Lemma linear_line N I O m t m' X X' :
@@ -60,7 +63,8 @@ Proof.
   - exact Hf.
   - exists (fun u => term (m u)); split; [reflexivity|exact Ht].
   - exact HX.
-  - exists Y'; split; [exact M|]; intros G; rewrite E; unfold linear_dot, linear_gradient, linear_gradient_x; cbn [factor term row_dot]; ring.
+  - exists Y'; split; [exact M|]; intros G; rewrite E; unfold linear_dot, linear_gradient, linear_gradient_x;
+      cbn [factor term row_dot]; ring.
 Qed.
 
 Lemma attended_line N Q K V t Q' K' V' :
@@ -122,7 +126,8 @@ Section Page.
       + linear_dot (channels N) (channels N) (wq a) (wq b) + linear_dot (channels N) (channels N) (wk a) (wk b)
       + linear_dot (channels N) (channels N) (wv a) (wv b) + linear_dot (channels N) (channels N) (wo a) (wo b)
       + norm_dot N (norm2 a) (norm2 b) + linear_dot (channels N) (hidden N) (ff1 a) (ff1 b)
-      + linear_dot (hidden N) (channels N) (ff2 a) (ff2 b) + linear_dot (channels N) (vocabulary N) (unembed a) (unembed b).
+      + linear_dot (hidden N) (channels N) (ff2 a) (ff2 b)
+      + linear_dot (channels N) (vocabulary N) (unembed a) (unembed b).
   Proof.
     unfold decoder_dot, decoder_slots, norm_slots, linear_slots, row_slot.
     cbn [app sum slot_rows slot_columns entries]; rewrite !matrix_dot_row; unfold norm_dot, linear_dot; ring.
@@ -182,7 +187,8 @@ Section Page.
       + linear_dot (channels N) (vocabulary N) (linear_gradient N (stage_x2 (page t)) g) (unembed w')).
     { rewrite El, matrix_dot_plus_r; fold x2; rewrite Eh, Er; fold f; rewrite Ef; fold n1; rewrite En1.
       unfold x1, both; rewrite matrix_dot_plus_l.
-      rewrite (linear_gradient_ext N _ _ (clipped_r t) (stage_r (page t))) by (intros; apply clipped_inside; assumption).
+      rewrite (linear_gradient_ext N _ _ (clipped_r t) (stage_r (page t)))
+        by (intros; apply clipped_inside; assumption).
       rewrite (linear_gradient_ext N _ _ _ (stage_x2 (page t)) g).
       - ring.
       - intros i c Hi _; unfold residual; simpl; unfold both, residual; f_equal.
@@ -244,7 +250,7 @@ Theorem the_bias_of_the_keys_has_no_gradient N w tokens g c :
   term (wk (decoder_block_gradient N w tokens g)) c = 0.
 Proof.
   unfold decoder_block_gradient; cbv zeta; cbn [wk linear_gradient term].
-  generalize (stage_q (decoder_block N w tokens)), (stage_k (decoder_block N w tokens)), (stage_v (decoder_block N w tokens)).
+  generalize (decoder_block N w tokens); intros s; generalize (stage_q s), (stage_k s), (stage_v s).
   generalize (linear_gradient_x (channels N) (wo w)); intros back Q K V.
   match goal with |- context [attend_causally_gradient N Q K V ?G] => generalize G end; intros G.
   unfold affine_gradient_bias, attend_causally_gradient; fold no_lse.

@@ -91,8 +91,10 @@ Proof.
     + row_dot O (Some (affine_gradient_bias S G)) b')) as [Y' [M E]].
   - intros S O G; destruct b' as [v|]; simpl in Hb.
     + destruct Hb as (r & Er & Hr).
-      apply (derive_fun (fun u => matrix_dot S O G (affine I (W u) (Some (r u)) (X u)))); [|intros u; rewrite Er; reflexivity].
-      exact (affine_gradient_is_its_transpose S I O true (fun s m u => X u s m) (fun m n u => W u m n) (fun n u => r u n)
+      apply (derive_fun (fun u => matrix_dot S O G (affine I (W u) (Some (r u)) (X u))));
+        [|intros u; rewrite Er; reflexivity].
+      exact (affine_gradient_is_its_transpose S I O true
+               (fun s m u => X u s m) (fun m n u => W u m n) (fun n u => r u n)
                X' W' v t HX HW Hr G).
     + apply (derive_fun (fun u => matrix_dot S O G (affine I (W u) None (X u)))); [|intros u; rewrite Hb; reflexivity].
       exact (affine_gradient_is_its_transpose S I O false (fun s m u => X u s m) (fun m n u => W u m n) (fun _ _ => 0)

@@ -592,7 +592,8 @@ Definition embedded (table : matrix) (tokens : nat -> nat) : matrix := embedding
 Definition normed (N : decoder_extents) (p : norm_map) (X : matrix) : matrix :=                           (* DEC.D10 *)
   normed_rows (channels N) (factors p) (terms p) (norm_epsilon N) X.
 (** of rows with I columns *)
-Definition linear (I : nat) (m : linear_map) (X : matrix) : matrix := affine I (factor m) (Some (term m)) X. (* DEC.D11 *)
+Definition linear (I : nat) (m : linear_map) (X : matrix) : matrix :=                                     (* DEC.D11 *)
+  affine I (factor m) (Some (term m)) X.
 Definition attend_causally (N : decoder_extents) (Q K V : matrix) : matrix :=                             (* DEC.D12 *)
   attended_rows (causal_head (places N) (channels N)) Q K V.
 Definition rectified (X : matrix) : matrix := fun i c => relu (X i c).                                    (* DEC.D13 *)
@@ -906,8 +907,8 @@ Definition output_at (C : layer_call) (x : layer_numbers) (b : nat) : matrix :=
 (** what query head h of batch entry b is given *)
 Definition head_operands (C : layer_call) (x : layer_numbers) (b h : nat) : operands :=
   let L := layer_at C x b in
-  Operands (layer_queries L (query_inputs x b) h) (layer_keys L (key_inputs x b) h) (layer_values L (value_inputs x b) h)
-           (inner_bias L h) (layer_sink x h).
+  Operands (layer_queries L (query_inputs x b) h) (layer_keys L (key_inputs x b) h)
+           (layer_values L (value_inputs x b) h) (inner_bias L h) (layer_sink x h).
 
 (** of a projection of n rows in every batch entry, from S batch entries *)
 Definition projection_gradient (S n : nat) (p : projection) (X g : nat -> matrix) : projection :=
@@ -923,8 +924,9 @@ Definition layer_gradient (C : layer_call) (x : layer_numbers) (g : nat -> matri
   let Sk := projected_keys_count C in
   let merged b := merge_heads (value_width e) (heads_at C x b) in
   let d_merged b := affine_gradient_x (output_width e) (weight_of (output_map x)) (g b) in
+  let d_heads b := merge_heads_gradient (value_width e) (d_merged b) in
   let d b h := head_gradient (inner_head (layer_at C x b) h) (LseForm false false) Sq (value_width e)
-                             (head_operands C x b h) (merge_heads_gradient (value_width e) (d_merged b) h) (fun _ => 0) in
+                             (head_operands C x b h) (d_heads b h) (fun _ => 0) in
   let key_head_of h := key_head (sharing C) (query_heads e) (key_heads e) h in
   let value_head_of h := key_head (sharing C) (query_heads e) (value_heads e) h in
   let d_q b := split_heads_gradient (head_width e) (fun h => queries (d b h)) in
@@ -984,7 +986,8 @@ Definition embedding_gradient (S : nat) (tokens : nat -> nat) (g : matrix) (t c 
 
 (** for each line of the page, what its parameters and what its rows receive *)
 Definition normed_gradient (N : decoder_extents) (X g : matrix) : norm_map :=
-  Norm (normed_rows_gradient_gamma (places N) (channels N) (norm_epsilon N) X g) (normed_rows_gradient_beta (places N) g).
+  Norm (normed_rows_gradient_gamma (places N) (channels N) (norm_epsilon N) X g)
+       (normed_rows_gradient_beta (places N) g).
 Definition normed_gradient_x (N : decoder_extents) (p : norm_map) (X g : matrix) : matrix :=
   normed_rows_gradient_x (channels N) (Some (factors p)) (norm_epsilon N) X g.
 Definition linear_gradient (N : decoder_extents) (X g : matrix) : linear_map :=
@@ -996,7 +999,8 @@ Definition attend_causally_gradient (N : decoder_extents) (Q K V g : matrix) : o
 Definition rectified_gradient (X g : matrix) : matrix := fun i c => relu_gradient (X i c) (g i c).
 
 (** the page backwards; [d] is what attention passes to q, k and v *)
-Definition decoder_block_gradient (N : decoder_extents) (w : decoder) (tokens : nat -> nat) (g : matrix) : decoder := (* DEC.D21 *)
+Definition decoder_block_gradient (N : decoder_extents) (w : decoder) (tokens : nat -> nat)
+                                  (g : matrix) : decoder :=                                               (* DEC.D21 *)
   let s := decoder_block N w tokens in
   let x2 := linear_gradient_x (vocabulary N) (unembed w) g in
   let r := linear_gradient_x (channels N) (ff2 w) x2 in
@@ -1005,12 +1009,13 @@ Definition decoder_block_gradient (N : decoder_extents) (w : decoder) (tokens : 
   let x1 := both x2 (normed_gradient_x N (norm2 w) (stage_x1 s) n1) in
   let a := linear_gradient_x (channels N) (wo w) x1 in
   let d := attend_causally_gradient N (stage_q s) (stage_k s) (stage_v s) a in
-  let n := both (both (linear_gradient_x (channels N) (wq w) (queries d)) (linear_gradient_x (channels N) (wk w) (keys d)))
+  let n := both (both (linear_gradient_x (channels N) (wq w) (queries d))
+                      (linear_gradient_x (channels N) (wk w) (keys d)))
                 (linear_gradient_x (channels N) (wv w) (values d)) in
   let x := both x1 (normed_gradient_x N (norm1 w) (stage_x s) n) in
   Decoder (embedding_gradient (places N) tokens x) (normed_gradient N (stage_x s) n)
-    (linear_gradient N (stage_n s) (queries d)) (linear_gradient N (stage_n s) (keys d)) (linear_gradient N (stage_n s) (values d))
-    (linear_gradient N (stage_a s) x1) (normed_gradient N (stage_x1 s) n1)
+    (linear_gradient N (stage_n s) (queries d)) (linear_gradient N (stage_n s) (keys d))
+    (linear_gradient N (stage_n s) (values d)) (linear_gradient N (stage_a s) x1) (normed_gradient N (stage_x1 s) n1)
     (linear_gradient N (stage_n1 s) f) (linear_gradient N (stage_r s) x2) (linear_gradient N (stage_x2 s) g).
 
 (** the inner product of two records of parameters: over all entries of the 19 slots *)
@@ -1108,15 +1113,16 @@ Definition trained_decoder (s : adam_state (nat * nat * nat)) : decoder :=
 Definition training_step (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat)
                          (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) :=
   adam_step o (fun _ => true) (decoder_number N (loss_gradient N (trained_decoder s) tokens targets)) s.
-(** so many steps, and the loss before each *)
-Fixpoint train (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat) (steps : nat)
-               (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) * list R :=              (* TRN.D15 *)
+(** so many steps, and the loss before each; what a step is made of does not matter here *)
+Fixpoint repeat_step {State Loss : Type} (step : State -> State) (loss : State -> Loss) (steps : nat)
+                     (s : State) : State * list Loss :=
   match steps with
   | O => (s, [])
-  | S rest =>
-      let '(end_, losses) := train N o tokens targets rest (training_step N o tokens targets s) in
-      (end_, loss_of N (trained_decoder s) tokens targets :: losses)
+  | S rest => let '(end_, losses) := repeat_step step loss rest (step s) in (end_, loss s :: losses)
   end.
+Definition train (N : decoder_extents) (o : adam_options) (tokens targets : nat -> nat) (steps : nat)
+                 (s : adam_state (nat * nat * nat)) : adam_state (nat * nat * nat) * list R :=            (* TRN.D15 *)
+  repeat_step (training_step N o tokens targets) (fun s => loss_of N (trained_decoder s) tokens targets) steps s.
 
 (** * 15 Online softmax *)
 

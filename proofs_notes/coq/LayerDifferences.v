@@ -16,7 +16,8 @@ Definition numbers_line (x t : layer_numbers) (u : R) : layer_numbers :=
      | Some (k, v), Some (k', v') => Some (fun c => k c + u * k' c, fun c => v c + u * v' c)
      | r, _ => r
      end)
-    (fun b => matrix_line (query_inputs x b) (query_inputs t b) u) (fun b => matrix_line (key_inputs x b) (key_inputs t b) u)
+    (fun b => matrix_line (query_inputs x b) (query_inputs t b) u)
+    (fun b => matrix_line (key_inputs x b) (key_inputs t b) u)
     (fun b => matrix_line (value_inputs x b) (value_inputs t b) u)
     (fun b h => matrix_line (layer_bias x b h) (layer_bias t b h) u)
     (fun h => match layer_sink x h, layer_sink t h with Some a, Some b => Some (a + u * b) | a, _ => a end).
@@ -106,8 +107,9 @@ Proof.
   intros Hr HX; assert (HP := elementary_projected I p t X HX).
   assert (Z : elementary_matrix (fun _ => fun _ _ => 0)) by (intros i c; apply elementary_const).
   unfold projected_keys; destruct Hr as [E|[v [E Hv]]]; intros s c.
-  - apply (elementary_as (fun u => (if zero then append_rows n (projected I (projection_line p t u) (X u)) (fun _ _ => 0)
-                                    else projected I (projection_line p t u) (X u)) s c));
+  - apply (elementary_as (fun u => (if zero
+      then append_rows n (projected I (projection_line p t u) (X u)) (fun _ _ => 0)
+      else projected I (projection_line p t u) (X u)) s c));
       [|intros u; rewrite E; reflexivity].
     destruct zero; [apply (elementary_append n _ _ HP Z)|apply HP].
   - assert (HA := elementary_append n _ (fun u => fun _ => v u) HP (fun _ c => Hv c)).
@@ -143,8 +145,8 @@ Section Line.
     - intros j c; exact (elementary_projected_keys (key_input e) (projected_keys_count C) (key_map x) (key_map t) _
         (zero_key C) _ HK (M (key_inputs x b) (key_inputs t b)) j
         (key_head (sharing C) (query_heads e) (key_heads e) h * head_width e + c)%nat).
-    - intros j c; exact (elementary_projected_keys (value_input e) (projected_keys_count C) (value_map x) (value_map t) _
-        (zero_key C) _ HV (M (value_inputs x b) (value_inputs t b)) j
+    - intros j c; exact (elementary_projected_keys (value_input e) (projected_keys_count C) (value_map x) (value_map t)
+        _ (zero_key C) _ HV (M (value_inputs x b) (value_inputs t b)) j
         (key_head (sharing C) (query_heads e) (value_heads e) h * value_width e + c)%nat).
     - intros i j; simpl; unfold inner_bias; cbn [layer_at projected_count inside_bias].
       destruct (j <? projected_keys_count C)%nat; [|apply elementary_const].
@@ -161,7 +163,7 @@ Section Line.
              (fun u => merge_heads (value_width (sizes C)) (heads_at C (numbers_line x t u) b))).
     intros i n; unfold merge_heads; set (h := (n / value_width (sizes C))%nat).
     apply (elementary_as (fun u => output_of (inner_head (layer_at C (numbers_line x t 0) b) h)
-                                             (head_operands C (numbers_line x t u) b h) i (n mod value_width (sizes C)))).
+      (head_operands C (numbers_line x t u) b h) i (n mod value_width (sizes C)))).
     - apply elementary_output; [apply (inside_caps_are_positive C layer_is_checked b h)|apply head_operands_on_a_line].
     - intros u; rewrite <- (inner_head_at C (numbers_line x t) 0 t (numbers_line_moves x t 0 slots) u b h); reflexivity.
   Qed.

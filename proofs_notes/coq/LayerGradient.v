@@ -8,8 +8,10 @@ Record numbers_move (x : R -> layer_numbers) (t : R) (x' : layer_numbers) : Prop
   key_map_moves : projection_moves (fun u => key_map (x u)) t (key_map x');
   value_map_moves : projection_moves (fun u => value_map (x u)) t (value_map x');
   output_map_moves : projection_moves (fun u => output_map (x u)) t (output_map x');
-  key_row_moves : row_moves (fun u => option_map fst (key_and_value_row (x u))) t (option_map fst (key_and_value_row x'));
-  value_row_moves : row_moves (fun u => option_map snd (key_and_value_row (x u))) t (option_map snd (key_and_value_row x'));
+  key_row_moves :
+    row_moves (fun u => option_map fst (key_and_value_row (x u))) t (option_map fst (key_and_value_row x'));
+  value_row_moves :
+    row_moves (fun u => option_map snd (key_and_value_row (x u))) t (option_map snd (key_and_value_row x'));
   query_inputs_move : forall b, matrix_moves (fun u => query_inputs (x u) b) t (query_inputs x' b);
   key_inputs_move : forall b, matrix_moves (fun u => key_inputs (x u) b) t (key_inputs x' b);
   value_inputs_move : forall b, matrix_moves (fun u => value_inputs (x u) b) t (value_inputs x' b);
@@ -25,7 +27,8 @@ Record is_layer (C : layer_call) : Prop := {
   key_heads_divide : Nat.divide (key_heads (sizes C)) (query_heads (sizes C));
   value_heads_divide : Nat.divide (value_heads (sizes C)) (query_heads (sizes C));
   bias_fits : let '(nB, nH, nI, nJ) := bias_shape C in
-    fits nB (batch_size C) /\ fits nH (query_heads (sizes C)) /\ fits nI (query_count C) /\ fits nJ (projected_keys_count C);
+    fits nB (batch_size C) /\ fits nH (query_heads (sizes C)) /\
+    fits nI (query_count C) /\ fits nJ (projected_keys_count C);
   inside_caps_are_positive : forall b h, cap_is_positive (head_inside C b h)
 }.
 
@@ -86,18 +89,23 @@ Section Layer.
       add_broadcast (query_heads e) value_head_of (fun h => values (d h) j c) n).
 
     Definition entry_dot : R :=
-      projection_dot (query_input e) (query_heads e * D) (gradient_of_projection Sq (query_inputs (x t) b) d_q) (query_map x')
+      projection_dot (query_input e) (query_heads e * D) (gradient_of_projection Sq (query_inputs (x t) b) d_q)
+        (query_map x')
       + projection_dot (key_input e) (key_heads e * D)
           (gradient_of_projection Sk (key_inputs (x t) b) (fst (append_rows_gradient Sk d_k))) (key_map x')
       + projection_dot (value_input e) (value_heads e * Dv)
           (gradient_of_projection Sk (value_inputs (x t) b) (fst (append_rows_gradient Sk d_v))) (value_map x')
       + projection_dot (query_heads e * Dv) (output_width e)
           (gradient_of_projection Sq (merge_heads Dv (heads_at C (x t) b)) G) (output_map x')
-      + row_dot (key_heads e * D) (Some (snd (append_rows_gradient Sk d_k) 0%nat)) (option_map fst (key_and_value_row x'))
-      + row_dot (value_heads e * Dv) (Some (snd (append_rows_gradient Sk d_v) 0%nat)) (option_map snd (key_and_value_row x'))
-      + (matrix_dot Sq (query_input e) (affine_gradient_x (query_heads e * D) (weight_of (query_map (x t))) d_q) (query_inputs x' b)
+      + row_dot (key_heads e * D) (Some (snd (append_rows_gradient Sk d_k) 0%nat))
+          (option_map fst (key_and_value_row x'))
+      + row_dot (value_heads e * Dv) (Some (snd (append_rows_gradient Sk d_v) 0%nat))
+          (option_map snd (key_and_value_row x'))
+      + (matrix_dot Sq (query_input e) (affine_gradient_x (query_heads e * D) (weight_of (query_map (x t))) d_q)
+          (query_inputs x' b)
          + matrix_dot Sk (key_input e)
-             (affine_gradient_x (key_heads e * D) (weight_of (key_map (x t))) (fst (append_rows_gradient Sk d_k))) (key_inputs x' b)
+             (affine_gradient_x (key_heads e * D) (weight_of (key_map (x t))) (fst (append_rows_gradient Sk d_k)))
+             (key_inputs x' b)
          + matrix_dot Sk (value_input e)
              (affine_gradient_x (value_heads e * Dv) (weight_of (value_map (x t))) (fst (append_rows_gradient Sk d_v)))
              (value_inputs x' b))
@@ -133,7 +141,8 @@ Section Layer.
         - apply (head_stage _ _ t _ (Hcap h) (Mo h)).
         - intros u; rewrite <- (inner_head_at u b h); reflexivity. }
       destruct (projected_stage (query_heads e * Dv) _ (fun u => merge_heads Dv (heads_at C (x u) b)) t _
-        (merge_heads Dv (fun h => output_velocity (inner_head (layer_at C (x t) b) h) (head_operands C (x t) b h) (o' h)))
+        (merge_heads Dv (fun h =>
+          output_velocity (inner_head (layer_at C (x t) b) h) (head_operands C (x t) b h) (o' h)))
         (output_map_moves _ _ _ all_move)) as (O' & MO & EO).
       { intros i c; apply Ho. }
       apply (derive_as _ _ _ _ (matrix_dot_moves Sq (output_width e) G _ t O' MO)).
@@ -141,27 +150,32 @@ Section Layer.
       rewrite (sum_ext (range (query_heads e)) _ (fun h => inner Sq keys_inside D Dv (d h) (o' h))).
       2: { intros h _; rewrite (proj2 (head_stage _ _ t _ (Hcap h) (Mo h)) Sq Dv), keys_of_inner_head; reflexivity. }
       unfold inner; rewrite !sum_plus.
-      assert (PQ : sum (range (query_heads e)) (fun h => sum (range Sq) (fun i => dot D (queries (d h) i) (queries (o' h) i)))
+      assert (PQ : sum (range (query_heads e)) (fun h =>
+                     sum (range Sq) (fun i => dot D (queries (d h) i) (queries (o' h) i)))
                    = matrix_dot Sq (query_heads e * D) d_q Q')
         by (symmetry; apply splitting_and_merging_are_transposes).
       assert (PK : sum (range (query_heads e)) (fun h =>
                      sum (range keys_inside) (fun j => dot D (keys (d h) j) (keys (o' h) j)))
                    = matrix_dot keys_inside (key_heads e * D) d_k K').
       { unfold d_k; rewrite splitting_and_merging_are_transposes.
-        apply (shared_matrices _ _ key_head_of (fun h => key_head_below _ _ _ h (key_heads_divide C layer_is_checked)) _ _
+        apply (shared_matrices _ _ key_head_of
+                 (fun h => key_head_below _ _ _ h (key_heads_divide C layer_is_checked)) _ _
                  (fun h => keys (d h)) (split_heads D K')). }
       assert (PV : sum (range (query_heads e)) (fun h =>
                      sum (range keys_inside) (fun j => dot Dv (values (d h) j) (values (o' h) j)))
                    = matrix_dot keys_inside (value_heads e * Dv) d_v V').
       { unfold d_v; rewrite splitting_and_merging_are_transposes.
-        apply (shared_matrices _ _ value_head_of (fun h => key_head_below _ _ _ h (value_heads_divide C layer_is_checked)) _ _
+        apply (shared_matrices _ _ value_head_of
+                 (fun h => key_head_below _ _ _ h (value_heads_divide C layer_is_checked)) _ _
                  (fun h => values (d h)) (split_heads Dv V')). }
       assert (PB : sum (range (query_heads e)) (fun h =>
                      sum (range Sq) (fun i => dot keys_inside (biases (d h) i) (biases (o' h) i)))
-                   = sum (range (query_heads e)) (fun h => matrix_dot Sq Sk (biases (d h)) (read_bias C (layer_bias x') b h))).
+                   = sum (range (query_heads e)) (fun h =>
+                     matrix_dot Sq Sk (biases (d h)) (read_bias C (layer_bias x') b h))).
       { apply sum_ext; intros h _; apply sum_ext; intros i _; unfold dot, keys_inside; rewrite sum_range_add.
         rewrite (sum_zero (range (_ + _)) _), Rplus_0_r.
-        - apply sum_ext; intros j Hj; apply in_range, Nat.ltb_lt in Hj; unfold o', B'; cbn [biases]; rewrite Hj; reflexivity.
+        - apply sum_ext; intros j Hj; apply in_range, Nat.ltb_lt in Hj; unfold o', B'; cbn [biases]; rewrite Hj;
+            reflexivity.
         - intros j _; unfold o', B'; cbn [biases]; destruct (Nat.ltb_spec (Sk + j) Sk); [lia|ring]. }
       rewrite PQ, PK, PV, PB, EQ; unfold keys_inside.
       replace (one_if (key_and_value_row x')) with (one_if (option_map fst (key_and_value_row x'))) at 1
@@ -215,7 +229,8 @@ Section Layer.
   Proof.
     apply (derive_as _ _ (sum (range (batch_size C)) (fun b => entry_dot b (g b)))).
     - apply (derive_sum (range (batch_size C)) (fun b u =>
-        matrix_dot (query_count C) (output_width (sizes C)) (g b) (output_at C (x u) b))); intros b _; apply entry_moves.
+        matrix_dot (query_count C) (output_width (sizes C)) (g b) (output_at C (x u) b))).
+      intros b _; apply entry_moves.
     - unfold entry_dot, layer_dot, layer_gradient; fold no_lse e D Dv Sq Sk.
       destruct layer_is_checked as [_ _ Hfits _].
       assert (Hbias : forall (G : nat -> nat -> matrix),
@@ -230,7 +245,8 @@ Section Layer.
         apply (shared_bias nB nH nI nJ (batch_size C) (query_heads e) Sq Sk (broadcast nB) (broadcast nH) (broadcast nI)
                  (broadcast nJ) G (layer_bias x')); intros p; apply broadcast_below; assumption. }
       rewrite !sum_plus, Hbias; destruct (bias_shape C) as [[[nB nH] nI] nJ].
-      cbn [query_map key_map value_map output_map key_and_value_row query_inputs key_inputs value_inputs layer_bias layer_sink].
+      cbn [query_map key_map value_map output_map key_and_value_row query_inputs key_inputs value_inputs
+           layer_bias layer_sink].
       destruct all_move as [HQ HK HV HO Hk Hv _ _ _ _ Hs].
       repeat apply (f_equal2 Rplus).
       + apply projection_dots, (row_moves_same _ _ (proj2 HQ)).

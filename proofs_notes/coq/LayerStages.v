@@ -84,7 +84,8 @@ Lemma projected_stage I (p : R -> projection) (X : R -> matrix) t p' X' :
   projection_moves p t p' -> matrix_moves X t X' ->
   exists Y', matrix_moves (fun u => projected I (p u) (X u)) t Y' /\
   forall n O G, matrix_dot n O G Y' =
-    matrix_dot n I (affine_gradient_x O (weight_of (p t)) G) X' + projection_dot I O (gradient_of_projection n (X t) G) p'.
+    matrix_dot n I (affine_gradient_x O (weight_of (p t)) G) X'
+      + projection_dot I O (gradient_of_projection n (X t) G) p'.
 Proof.
   intros [HW Hb] HX.
   destruct (affine_stage I (fun u => weight_of (p u)) (fun u => bias_of (p u)) X t _ _ X' HW Hb HX) as [Y' [M E]].
@@ -117,8 +118,9 @@ Proof.
     { intros O G; rewrite appended_rows_have_their_cotangents; unfold matrix_dot at 2; simpl; ring. }
     destruct zero; simpl one_if.
     + exists (append_rows (n + 1) (append_rows n Y' (fun _ => v)) (fun _ _ => 0)); split.
-      * intros i c; apply (derive_fun (fun u => append_rows (n + 1) (append_rows n (projected I (p u) (X u)) (fun _ => a u))
-                                                  (fun _ _ => 0) i c)); [|intros u; rewrite Ea; reflexivity].
+      * intros i c; apply (derive_fun (fun u =>
+          append_rows (n + 1) (append_rows n (projected I (p u) (X u)) (fun _ => a u)) (fun _ _ => 0) i c));
+          [|intros u; rewrite Ea; reflexivity].
         exact (append_moves (n + 1) _ _ t _ _ MM Z i c).
       * intros O G; replace (n + (1 + 1))%nat with ((n + 1) + 1)%nat by lia.
         rewrite appended_rows_have_their_cotangents, D0, D1, E; simpl fst; simpl snd; ring.
@@ -132,6 +134,7 @@ Proof.
           [exact (append_moves n _ _ t _ _ M Z i c)|intros u; rewrite Hr; reflexivity].
       * intros O G; rewrite appended_rows_have_their_cotangents, D0, E; simpl; ring.
     + exists Y'; split.
-      * intros i c; apply (derive_fun (fun u => projected I (p u) (X u) i c)); [apply M|intros u; rewrite Hr; reflexivity].
+      * intros i c; apply (derive_fun (fun u => projected I (p u) (X u) i c));
+          [apply M|intros u; rewrite Hr; reflexivity].
       * intros O G; rewrite Nat.add_0_r, E; simpl; ring.
 Qed.

@@ -48,7 +48,8 @@ Lemma embedding_stage V tokens (C : R -> matrix) t C' :
     matrix_dot S n G (embedding C' tokens) = matrix_dot V n (embedding_gradient S tokens G) C'.
 Proof.
   intros HC; split; [intros i c; apply HC|]; intros m n G Ht; unfold matrix_dot, embedding, embedding_gradient.
-  rewrite (sum_ext (range m) _ (fun i => sum (range V) (fun v => (if Nat.eqb (tokens i) v then 1 else 0) * dot n (G i) (C' v)))).
+  rewrite (sum_ext (range m) _ (fun i => sum (range V) (fun v =>
+    (if Nat.eqb (tokens i) v then 1 else 0) * dot n (G i) (C' v)))).
   - rewrite sum_swap; apply sum_ext; intros v _; unfold dot at 2.
     rewrite (sum_ext (range m) _ (fun i => if Nat.eqb (tokens i) v then dot n (G i) (C' v) else 0))
       by (intros i _; destruct (Nat.eqb (tokens i) v); ring).

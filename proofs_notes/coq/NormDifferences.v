@@ -81,7 +81,7 @@ Section Along_a_line.
   Let rms_loss (u : R) : R := dot n g (rms_norm n (gamma_at u) epsilon (x_at u)).
   Let layer_loss (u : R) : R := dot n g (layer_norm n (gamma_at u) (beta_at u) epsilon (x_at u)).
 
-  Theorem rms_norm_is_smooth : (forall u, 0 < mean_square n (x_at u) + epsilon) -> smooth rms_loss.
+  Lemma rms_norm_is_smooth : (forall u, 0 < mean_square n (x_at u) + epsilon) -> smooth rms_loss.
   Proof.
     intros P; apply elementary_functions_are_smooth.
     apply (elementary_dot n (fun c _ => g c) (fun c u => rms_norm n (gamma_at u) epsilon (x_at u) c)); intros c.
@@ -90,7 +90,7 @@ Section Along_a_line.
         [exact P|intros; apply elementary_line..].
   Qed.
 
-  Theorem layer_norm_is_smooth : (forall u, 0 < variance n (x_at u) + epsilon) -> smooth layer_loss.
+  Lemma layer_norm_is_smooth : (forall u, 0 < variance n (x_at u) + epsilon) -> smooth layer_loss.
   Proof.
     intros P; apply elementary_functions_are_smooth.
     apply (elementary_dot n (fun c _ => g c) (fun c u => layer_norm n (gamma_at u) (beta_at u) epsilon (x_at u) c));
@@ -103,45 +103,31 @@ Section Along_a_line.
     apply (elementary_plus _ (fun u => beta c + u * dbeta c) Y), elementary_line.
   Qed.
 
-  (** the gradient against the direction, which the quotients approach *)
-  Let rms_derivative : R :=
-    dot n (rms_norm_gradient_x n (gamma_at 0) epsilon (x_at 0) g) dx
-    + if has_gamma then dot n (rms_norm_gradient_gamma n epsilon (x_at 0) g) dgamma else 0.
-  Let layer_derivative : R :=
-    dot n (layer_norm_gradient_x n (gamma_at 0) epsilon (x_at 0) g) dx
-    + (if has_gamma then dot n (layer_norm_gradient_gamma n epsilon (x_at 0) g) dgamma else 0)
+  (** the gradient at the place u of the line, against the direction *)
+  Let rms_gradient (u : R) : R :=
+    dot n (rms_norm_gradient_x n (gamma_at u) epsilon (x_at u) g) dx
+    + if has_gamma then dot n (rms_norm_gradient_gamma n epsilon (x_at u) g) dgamma else 0.
+  Let layer_gradient (u : R) : R :=
+    dot n (layer_norm_gradient_x n (gamma_at u) epsilon (x_at u) g) dx
+    + (if has_gamma then dot n (layer_norm_gradient_gamma n epsilon (x_at u) g) dgamma else 0)
     + if has_beta then dot n (layer_norm_gradient_beta g) dbeta else 0.
 
-  (** GRD.P12: halving the step divides the error by 4, the more exactly the smaller the step *)
-  Theorem rms_norm_quotient_error_falls_by_four :
-    (forall u, 0 < mean_square n (x_at u) + epsilon) -> Derive_n rms_loss 3 0 <> 0 ->
-    forall tolerance, 0 < tolerance ->
-    exists delta, 0 < delta /\ forall h, 0 < h < delta ->
-      central_quotient rms_loss (h / 2) <> rms_derivative /\
-      Rabs ((central_quotient rms_loss h - rms_derivative) / (central_quotient rms_loss (h / 2) - rms_derivative) - 4)
-      < tolerance.
+  (** GRD.P12 *)
+  Theorem rms_norm_gradient_matches_finite_differences :
+    (forall u, 0 < mean_square n (x_at u) + epsilon) -> matches_finite_differences rms_loss rms_gradient.
   Proof.
-    intros P; assert (D : Derive rms_loss 0 = rms_derivative).
-    { apply is_derive_unique, (rms_norm_gradient_is_its_transpose n has_gamma epsilon (fun c u => x_at u c)
-        (fun c u => gamma c + u * dgamma c)); try (intros; apply line_derive); apply P. }
-    intros N t Ht; rewrite <- D.
-    apply central_quotient_error_falls_by_four; [apply rms_norm_is_smooth, P|exact N|exact Ht].
+    intros P; apply derivatives_match_finite_differences; [apply rms_norm_is_smooth, P|]; intros u.
+    apply (rms_norm_gradient_is_its_transpose n has_gamma epsilon (fun c u => x_at u c)
+             (fun c u => gamma c + u * dgamma c)); try (intros; apply line_derive); apply P.
   Qed.
 
-  Theorem layer_norm_quotient_error_falls_by_four :
-    (forall u, 0 < variance n (x_at u) + epsilon) -> Derive_n layer_loss 3 0 <> 0 ->
-    forall tolerance, 0 < tolerance ->
-    exists delta, 0 < delta /\ forall h, 0 < h < delta ->
-      central_quotient layer_loss (h / 2) <> layer_derivative /\
-      Rabs ((central_quotient layer_loss h - layer_derivative)
-            / (central_quotient layer_loss (h / 2) - layer_derivative) - 4) < tolerance.
+  Theorem layer_norm_gradient_matches_finite_differences :
+    (forall u, 0 < variance n (x_at u) + epsilon) -> matches_finite_differences layer_loss layer_gradient.
   Proof.
-    intros P; assert (D : Derive layer_loss 0 = layer_derivative).
-    { apply is_derive_unique, (layer_norm_gradient_is_its_transpose n has_gamma has_beta epsilon
-        (fun c u => gamma c + u * dgamma c) (fun c u => beta c + u * dbeta c) dgamma dbeta 0
-        ltac:(intros; apply line_derive) ltac:(intros; apply line_derive) (fun c u => x_at u c));
-        [intros; apply line_derive|apply P]. }
-    intros N t Ht; rewrite <- D.
-    apply central_quotient_error_falls_by_four; [apply layer_norm_is_smooth, P|exact N|exact Ht].
+    intros P; apply derivatives_match_finite_differences; [apply layer_norm_is_smooth, P|]; intros u.
+    apply (layer_norm_gradient_is_its_transpose n has_gamma has_beta epsilon
+             (fun c u => gamma c + u * dgamma c) (fun c u => beta c + u * dbeta c) dgamma dbeta u
+             ltac:(intros; apply line_derive) ltac:(intros; apply line_derive) (fun c u => x_at u c));
+      [intros; apply line_derive|apply P].
   Qed.
 End Along_a_line.

@@ -49,7 +49,8 @@ def without_comments(text: str) -> str:
 
 def unlisted(folder: Path) -> Iterator[str]:
     """Theories that nobody compiles, and names without a theory."""
-    listed, present = set(listed_files(folder)), {path.name for path in folder.glob("*.v")}
+    listed = set(listed_files(folder))
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*.v")}
     for name in sorted(present - listed):
         yield f"{name}: not listed in _CoqProject"
     for name in sorted(listed - present):
@@ -58,20 +59,18 @@ def unlisted(folder: Path) -> Iterator[str]:
 
 def holes(folder: Path) -> Iterator[str]:
     """Places at which something is assumed where it should be proved."""
-    for path in sorted(folder.glob("*.v")):
+    for path in sorted(folder.rglob("*.v")):
         for match in HOLE.finditer(without_comments(path.read_text(encoding="utf-8"))):
             yield f"{path.name}: {match[0]}: nothing may be left open"
 
 
 def compile_theories(source: Path, build: Path, seconds: int) -> str | None:
     """Copies the theories that have changed to the build folder and compiles them; what went wrong, if anything."""
-    build.mkdir(parents=True, exist_ok=True)
-    for path in [*source.glob("*.v"), source / "_CoqProject"]:
-        copy = build / path.name
-        if not copy.is_file() or copy.read_bytes() != path.read_bytes():
-            shutil.copyfile(path, copy)
-    for stale in {path.name for path in build.glob("*.v")} - {path.name for path in source.glob("*.v")}:
-        (build / stale).unlink()
+    for name in [*listed_files(source), "_CoqProject"]:
+        original, copy = source / name, build / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_file() or copy.read_bytes() != original.read_bytes():
+            shutil.copyfile(original, copy)
     subprocess.run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile.coq"], cwd=build, check=True)
     made = subprocess.run(["make", "-s", "-k", "-f", "Makefile.coq", f"-j{os.cpu_count()}", f"TIMECMD=timeout {seconds}"],
                           cwd=build, capture_output=True, text=True, check=False)
@@ -85,7 +84,7 @@ def theorems_of(folder: Path) -> dict[str, str]:
         for theorem in THEOREM.findall(without_comments((folder / name).read_text(encoding="utf-8"))):
             if theorem in found:
                 raise SystemExit(f"{name}: {theorem}: proved in {found[theorem]}.v too")
-            found[theorem] = name.removesuffix(".v")
+            found[theorem] = Path(name).stem
     return found
 
 

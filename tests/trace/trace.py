@@ -22,7 +22,7 @@ What is read, and in which form:
                            "SMX.C1"                      the constraint, named where it is required
     tests/**/*.cpp         PROPERTY(SMX_P1, sentence)    also CONSTRAINT (C) and EXAMPLE (E)
     proofs_notes/          SMX.P1-sentence.md            headings Statement, Proof, Checked by
-    proofs_notes/coq/*.v   Theorem name ... Qed.         the machine-checked proof
+    proofs_notes/coq/**/*.v   Theorem name ... Qed.         the machine-checked proof
 """
 
 from __future__ import annotations
@@ -609,7 +609,7 @@ def theorems_exist(tree: Tree) -> Iterator[Orphan]:
             for name in theorems:
                 if name not in tree.theorems:
                     yield missing_from(item, f"no finished proof of a Theorem {name} in "
-                                             "proofs_notes/coq/*.v")
+                                             "proofs_notes/coq/**/*.v")
 
 
 def proved_names(item: Item) -> list[str]:

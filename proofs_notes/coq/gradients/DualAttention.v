@@ -150,7 +150,7 @@ Proof.
   intros P S; assert (HS := line_sink_follows x t S).
   set (keys := row_keys h i); set (l := fun j u => logits_of h (line x t u) i j).
   set (L := fun j => logit_steps F (dual_head h f d_v) (dual_matrix (queries x) (queries t) i)
-    (dual_matrix (Attest.Definitions.keys x) (Attest.Definitions.keys t) j)
+    (dual_matrix (GRD.keys x) (GRD.keys t) j)
     (Some (dual_matrix (biases x) (biases t) i j))).
   assert (HL : forall j, follows (l j) (L j)) by (intros j; apply follows_logit, P).
   set (d := dual_sink (sink x) (sink t)) in *.

@@ -568,12 +568,12 @@ class Proofs(TraceCase):
         self.assert_orphans(edited(SPEC, "**proved** weights_sum_to_one",
                                    "**proved** in_a_comment, weights_sum_to_one"),
                             (SPEC, "### SMX.P1", "SMX.P1", "no finished proof of a Theorem "
-                             "in_a_comment in proofs_notes/coq/*.v"))
+                             "in_a_comment in proofs_notes/coq/**/*.v"))
 
     def test_a_theorem_whose_proof_is_admitted(self) -> None:
         self.assert_orphans(HEALTHY | {COQ: THEOREM.replace("I. Qed.\n", "I. Admitted.\n")},
                             (SPEC, "### SMX.P1", "SMX.P1", "no finished proof of a Theorem "
-                             "weights_sum_to_one in proofs_notes/coq/*.v"))
+                             "weights_sum_to_one in proofs_notes/coq/**/*.v"))
 
     def test_a_proof_without_a_name(self) -> None:
         self.assert_orphans(edited(SPEC, "**proved** weights_sum_to_one", "**proved**"),

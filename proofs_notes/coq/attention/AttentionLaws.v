@@ -153,15 +153,19 @@ Proof.
   rewrite sum_scal_r; field; lra.
 Qed.
 
-(** ATT.P12: the whole result, for a bias that does not stand inside the scale *)
-Theorem negative_scale_negates_queries h Q K V bias sink i : place h <> inside_scale ->
+(** ATT.P12: the whole result, for a bias that does not stand inside the scale, or for none *)
+Theorem negative_scale_negates_queries h Q K V bias sink i :
+  place h <> inside_scale \/ (forall j, In j (row_keys h i) -> bias i j = 0) ->
   same_result (row_result (with_scale (- scale h) h) Q K V bias sink i)
               (row_result h (fun i c => - Q i c) K V bias sink i).
 Proof.
-  intros Hp; apply row_lemma; auto; intros j _; repeat split; auto.
+  intros Hp; apply row_lemma; auto; intros j Hj; repeat split; auto.
   unfold row_logits; simpl.
   replace (dot (width h) (fun c => - Q i c) (K j)) with (- dot (width h) (Q i) (K j)).
-  - destruct (place h); [congruence| |]; simpl; [f_equal|f_equal; f_equal]; ring.
+  - destruct (place h); simpl.
+    + destruct Hp as [Hp|Hb]; [congruence|]; rewrite (Hb j Hj); f_equal; ring.
+    + f_equal; ring.
+    + f_equal; f_equal; ring.
   - unfold dot; rewrite <- (Rmult_1_l (sum _ _)), <- Ropp_mult_distr_l_reverse, <- sum_scal.
     apply sum_ext; intros; ring.
 Qed.
@@ -185,6 +189,18 @@ Proof. reflexivity. Qed.
 Lemma places_agree_at_scale_one cap x b : logit inside_scale cap 1 x b = logit before_softcap cap 1 x b.
 Proof. simpl; rewrite !Rmult_1_l; reflexivity. Qed.
 
+(** ATT.P19: the term of the slopes joins at the same place, as a part of the bias *)
+Theorem slopes_join_with_the_bias h Q K entry form mu p i j :
+  let x := scale h * (descale h * dot (width h) (Q i) (K j)) in
+  let b := entry i j + alibi form mu (p i) j in
+  row_logits h Q K (call_bias (Some entry) (Some mu) form p) i j =
+  match place h with
+  | inside_scale => capped (cap h) (x + scale h * b)
+  | before_softcap => capped (cap h) (x + b)
+  | after_softcap => capped (cap h) x + b
+  end.
+Proof. exact (the_bias_joins_at_its_one_place h Q K (call_bias (Some entry) (Some mu) form p) i j). Qed.
+
 (** ATT.D9: the forms are equal up to the query's position, and differ in sign after it *)
 Lemma alibi_forms mu p j :
   ((Z.of_nat j <= p)%Z -> alibi distance mu p j = alibi signed mu p j) /\
@@ -195,8 +211,11 @@ Proof.
   - rewrite Z.abs_neq by lia; rewrite opp_IZR, !minus_IZR; ring.
 Qed.
 
-(** ATT.D14: the stage after the softcap, from the stage before it *)
-Lemma biased_is_capped_and_late_bias h Q K bias i j :
+(** ATT.D14: the stage after the softcap, from the stage before it; at a hidden pair that is without bias *)
+Lemma capped_score_of_a_hidden_pair h Q K bias i j :
+  visible h i j = false -> capped_score h Q K bias i j = capped (cap h) (scaled_score h Q K i j).
+Proof. intros H; unfold capped_score; rewrite H; destruct (place h); reflexivity. Qed.
+Lemma biased_is_capped_and_late_bias h Q K bias i j : visible h i j = true ->
   row_logits h Q K bias i j =
   capped_score h Q K bias i j + match place h with after_softcap => bias i j | _ => 0 end.
-Proof. unfold capped_score, scaled_score, row_logits; destruct (place h); simpl; ring. Qed.
+Proof. intros H; unfold capped_score, scaled_score, row_logits; rewrite H; destruct (place h); simpl; ring. Qed.

@@ -32,8 +32,8 @@ Definition keeps_each_key {A : Type} (outcomes : list A) (P : A -> R) (r : A -> 
   (forall o, In o outcomes -> 0 <= P o) /\ sum outcomes P = 1 /\
   forall j, In j keys -> sum outcomes (fun o => if r o i j then P o else 0) = 1 - p.
 
-(** a weight has the mean w *)
-Lemma mean_of_a_kept_weight {A} (outcomes : list A) P (kept : A -> bool) w p : p < 1 ->
+(** ATT.P10: a weight has the mean w *)
+Theorem mean_of_a_kept_weight {A} (outcomes : list A) P (kept : A -> bool) w p : p < 1 ->
   sum outcomes (fun o => if kept o then P o else 0) = 1 - p ->
   sum outcomes (fun o => P o * kept_weight w p (kept o)) = w.
 Proof.

@@ -64,6 +64,22 @@ Proof.
     + rewrite !row_weights_hidden by (rewrite in_row_keys; simpl; rewrite Hv; intros [_ H]; discriminate); reflexivity.
 Qed.
 
+(** ATT.P5: the log-sum-exp that is reported, which is absent before as it is after *)
+Theorem permuting_keys_keeps_the_reported_lse h Q K bias sink pi i : permutes (key_count h) pi ->
+  reported_lse (row_keys (head_of_keys h pi) i) sink
+    (row_logits (head_of_keys h pi) Q (fun j => K (pi j)) (fun i j => bias i (pi j)) i) =
+  reported_lse (row_keys h i) sink (row_logits h Q K bias i).
+Proof.
+  intros Hpi; pose proof (row_keys_permuted h pi i Hpi) as HP.
+  assert (T : total (row_keys (head_of_keys h pi) i) sink (fun j => row_logits h Q K bias i (pi j)) =
+              total (row_keys h i) sink (row_logits h Q K bias i)) by (rewrite <- total_map; apply total_perm, HP).
+  pose proof (Permutation_length HP) as HL; rewrite map_length in HL.
+  unfold reported_lse, sink_log_sum_exp.
+  change (row_logits (head_of_keys h pi) Q (fun j => K (pi j)) (fun i j => bias i (pi j)) i)
+    with (fun k => row_logits h Q K bias i (pi k)); rewrite T.
+  destruct (row_keys (head_of_keys h pi) i), (row_keys h i); simpl in HL; try discriminate; destruct sink; reflexivity.
+Qed.
+
 (** ** A duplicated key *)
 
 (** the copy of key k is key n, and it is visible where k is *)

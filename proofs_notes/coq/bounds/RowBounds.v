@@ -164,12 +164,16 @@ Section Row.
     (forall k, In k keys -> fl_row_logits k <= shift_of_keys) ->
     Permutation (leaves t_of_keys) keys ->
     let L := log_sum_exp keys l in
-    Rabs (fl_lse A fl_row_logits shift_of_keys t_of_keys - L) <= lse_bound A r L.
+    Rabs (fl_lse A fl_row_logits shift_of_keys t_of_keys - L) <= lse_bound A r L /\
+    (number A 2 ->
+     Rabs (fl_lse_in_base_2 A fl_row_logits shift_of_keys t_of_keys - in_base_2 L) <= lse_bound_in_base_2 A r L).
   Proof.
     intros Hs Hm Ht L.
     assert (Sub : forall j, In j keys -> In (Some j) (with_sink keys sink))
       by (intros; apply in_or_app; left; apply in_map; assumption).
-    refine (proj2 (computed_lse_is_within_its_bound A law keys l fl_row_logits shift_of_keys r t_of_keys _)).
+    assert (known : row_is_known A keys l fl_row_logits shift_of_keys r t_of_keys).
+    2: { split; [exact (proj2 (computed_lse_is_within_its_bound A law _ _ _ _ _ _ known))|].
+         exact (computed_lse_in_base_2_is_within_its_bound A law _ _ _ _ _ _ known). }
     constructor; auto; try apply count_is_small.
     - intros k Hk; apply (row_logits_are_known (Some k)), Sub, Hk.
     - intros k Hk; apply (row_logits_are_known (Some k)), Sub, Hk.

@@ -1,7 +1,6 @@
 (** 18 Bounds *)
 From Attest Require Export ENC.
 
-
 (** What a bound knows of an arithmetic (FloatModel of bounds.hpp): the unit roundoff u, the smallest normal number
     lambda, and how far the elementary functions may be off. *)
 Record float_model := FloatModel {
@@ -76,7 +75,7 @@ Record row_model := RowModel { logit_error : R; logit_gap : R; logit_count : nat
 (** of an exponential, relatively *)
 Definition rho (m : float_model) (r : row_model) : R :=
   exp (logit_error r + roundoff m * (logit_gap r + 2 * logit_error r)) * (1 + exp_error m) - 1.
-(** of an exponential from underflow, relative to their sum *)
+(** what underflow may take from one exponential, over the sum of all *)
 Definition lost (m : float_model) (r : row_model) : R := exp_error m * smallest_normal m * exp (logit_error r).
 (** of the sum of exponentials, relatively; below 1 (BND.C3) *)
 Definition rho_total (m : float_model) (r : row_model) : R :=

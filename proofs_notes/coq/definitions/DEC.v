@@ -1,7 +1,6 @@
 (** 12 The decoder block *)
 From Attest Require Export NRM.
 
-
 Definition relu (x : R) : R := positive_part x.                                                           (* DEC.D2 *)
 
 (** a and b, binary64 numbers as fractions *)
@@ -47,8 +46,10 @@ Definition linear (I : nat) (m : linear_map) (X : matrix) : matrix :=           
 Definition attend_causally (N : decoder_extents) (Q K V : matrix) : matrix :=                             (* DEC.D12 *)
   attended_rows (causal_head (places N) (channels N)) Q K V.
 Definition rectified (X : matrix) : matrix := fun i c => relu (X i c).                                    (* DEC.D13 *)
+(** [plus] in the specification *)
 Definition both (X Y : matrix) : matrix := residual X Y.                                                  (* DEC.D14 *)
 
+(** x1, n1 and x2 are x', norm2 (x') and x'' of the page *)
 Record stages := Stages {
   stage_x : matrix;  stage_n : matrix;  stage_q : matrix;  stage_k : matrix;  stage_v : matrix;  stage_a : matrix;
   stage_x1 : matrix;  stage_n1 : matrix;  stage_f : matrix;  stage_r : matrix;  stage_x2 : matrix;  logits : matrix

@@ -1,7 +1,6 @@
 (** 08 Dropout *)
 From Attest Require Export OPT.
 
-
 (** words are integers from 0 up to, not including, 2^32; a counter has four of them, a key two *)
 Record words := Words { word0 : Z; word1 : Z; word2 : Z; word3 : Z }.
 Definition high (x : Z) : Z := (x / 2 ^ 32 mod 2 ^ 32)%Z.

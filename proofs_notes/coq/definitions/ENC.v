@@ -1,7 +1,6 @@
 (** 17 Enclosures *)
 From Attest Require Export ONL.
 
-
 (** v lists the values of a format in order; the middle between value k and the next *)
 Definition middle_after (v : Z -> R) (k : Z) : R := (v k + v (k + 1)%Z) / 2.
 (** the ends of what is claimed of a number within m of t, to which value k is nearest; where it names that value, the

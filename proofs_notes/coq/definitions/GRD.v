@@ -1,7 +1,6 @@
 (** 13 Gradients *)
 From Attest Require Export DEC.
 
-
 (** For each definition f, a function that takes a cotangent g of its result to the cotangent of what f was given.
     w is the row of weights that f made. *)
 
@@ -52,7 +51,7 @@ Definition logit_bias_gradient (place : bias_position) (cap : option R) (sigma x
     The gradient of a head is a record of the same form: for each number the number that belongs to it. *)
 Record operands := Operands { queries : matrix; keys : matrix; values : matrix; biases : matrix; sink : option R }.
 
-(** an absent number adds nothing *)
+(** an absent number counts as 0 *)
 Definition or_zero (a : option R) : R := match a with Some v => v | None => 0 end.
 (** <x, y> of a head of n queries and m keys, d wide, and values of d_v channels *)
 Definition inner (n m d d_v : nat) (x y : operands) : R :=
@@ -76,7 +75,8 @@ Definition output_of (h : head) (x : operands) (i c : nat) : R :=
   attend_row h (queries x) (keys x) (values x) (biases x) (sink x) i c.
 Definition lse_of (h : head) (f : lse_form) (x : operands) (i : nat) : R :=
   in_base f (row_lse h (queries x) (keys x) (biases x) (counted f (sink x)) i).
-(** outputs and log-sum-exps of n rows, each times its cotangent: what the gradient of a head is the gradient of *)
+(** outputs and log-sum-exps of n rows, each times its cotangent: what the gradient of a head is the gradient of. An empty
+    row without a counted sink has a constant for its log-sum-exp here, whatever gL is. *)
 Definition head_loss (h : head) (f : lse_form) (n d_v : nat) (x : operands) (g : matrix) (gL : row) : R :=
   sum (range n) (fun i => dot d_v (g i) (output_of h x i) + gL i * lse_of h f x i).
 
@@ -110,19 +110,20 @@ Definition kept_by (h : head) (n j : nat) : list nat := filter (fun i => visible
 Definition head_gradient (h : head) (f : lse_form) (n d_v : nat) (x : operands) (g : matrix) (gL : row) : operands :=
   let ds i j := row_score_gradient h f d_v x i (g i) (gL i) j in
   let sigma := scale h * descale h in
-  Operands
+  Operands  (* of the queries, the keys, the values, the biases, the sink *)
     (fun i c => sigma * sum (row_keys h i) (fun j => ds i j * keys x j c))
     (fun j c => sigma * sum (seen_by h n j) (fun i => ds i j * queries x i c))
     (fun j c => value_factor h * sum (kept_by h n j) (fun i => weights_of h x i j * g i c))
     (fun i j => row_bias_gradient h f d_v x i (g i) (gL i) j)
     (option_map (fun _ => sum (range n) (fun i => row_sink_gradient h f d_v x i (g i) (gL i))) (sink x)).
 
-(** entry e of something of which place p, one of n, reads entry [read p], receives the sum of what arrives there *)
+(** Each place p below n reads entry [read p] of something. Entry e receives the sum of G p over the places that read
+    it. *)
 Definition add_broadcast (n : nat) (read : nat -> nat) (G : row) (e : nat) : R :=                         (* GRD.D11 *)
   sum (filter (fun p => (read p =? e)%nat) (range n)) G.
 
 (** A call: what the definition of attention is given besides numbers. The bias has the shape it was given in, each axis
-    1 or full. *)
+    1 or full. A bias of minus infinity is a hidden pair here, with any number in its place. *)
 Record call := Call {
   batch : nat;  q_heads : nat;  k_heads : nat;  v_heads : nat;
   q_rows : nat;  k_rows : nat;  qk_width : nat;  v_width : nat;
@@ -188,6 +189,7 @@ Definition mean_weights_gradient (H : nat) (g : row) : row := fun j => g j / INR
 (** G is the gradient of the bias of a head of n queries and m keys, U the bias of slope 1 *)
 Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i => dot m (G i) (U i)).   (* GRD.D21 *)
 
-(** one logit l, from the log-sum-exp L of its row, the cotangent g of its weight, and D: no weight is kept *)
+(** of one logit l, from the natural log-sum-exp L of its row, the sink counted, the cotangent g of its weight, and D, the
+    centre: exp (l - L) stands for the weight, and none is kept *)
 Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
 Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)

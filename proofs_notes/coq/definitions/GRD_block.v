@@ -1,7 +1,6 @@
 (** 12 Decoder block, backwards *)
 From Attest Require Export GRD_layer.
 
-
 (** of a table, from S tokens *)
 Definition embedding_gradient (S : nat) (tokens : nat -> nat) (g : matrix) (t c : nat) : R :=             (* DEC.D17 *)
   sum (filter (fun i => Nat.eqb (tokens i) t) (range S)) (fun i => g i c).

@@ -1,7 +1,6 @@
 (** 13 Gradients, continued. Affine maps, norms, rotations, activations: g is the cotangent of the result *)
 From Attest Require Export GRD.
 
-
 (** of X: S rows with I columns; W: I rows with O columns; b: O numbers *)                                (* GRD.D13 *)
 Definition affine_gradient_x (O : nat) (W G : matrix) : matrix := fun s m => dot O (G s) (W m).
 Definition affine_gradient_weight (S : nat) (X G : matrix) : matrix := fun m n =>

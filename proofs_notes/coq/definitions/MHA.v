@@ -1,16 +1,16 @@
 (** 06 Heads *)
 From Attest Require Export ATT.
 
-
 Inductive head_map := grouped | tiled.
-(** the key head that query head h reads: [heads] query heads over [key_heads] key heads *)
+(** the key head that query head h reads: [heads] query heads over [key_heads] key heads, which divide them *)
 Definition key_head (m : head_map) (heads key_heads h : nat) : nat :=                                     (* MHA.D1 *)
   match m with
   | grouped => h / (heads / key_heads)
   | tiled => h mod key_heads
   end.
 
-(** the whole call: a row at every batch entry b, query head h and query i; [call b h] is what its rows share *)
+(** the outputs of the whole call: a row at every batch entry b, query head h and query i; [call b h] is what its rows
+    share. Its weights and log-sum-exps are row_weights and row_lse of each head. *)
 Definition attention (m : head_map) (heads key_heads value_heads : nat) (call : nat -> nat -> head)
                      (Q K V bias : nat -> nat -> matrix) (sink : nat -> option R) (b h i c : nat) : R :=  (* ATT.D8 *)
   attend_row (call b h) (Q b h) (K b (key_head m heads key_heads h)) (V b (key_head m heads value_heads h))
@@ -39,8 +39,9 @@ Record layer_extents := Extents {
 Record projection := Projection { weight_of : matrix; bias_of : option row }.
 Definition projected (I : nat) (p : projection) (X : matrix) : matrix := affine I (weight_of p) (bias_of p) X.
 
-(** The call of a layer, for one batch entry. [inside h] is the attention inside, of query head h, as it is on the
-    projected keys; its width and its number of keys are those of the layer. [unpadded i] says whether query i is one
+(** The call of a layer, for one batch entry. [inside h] says of the attention inside, of query head h, what its scale,
+    cap, place of the bias, visible sets on the projected keys and dropout are; its width and its number of keys are not
+    read, [inner_head] sets them. [unpadded i] says whether query i is one
     within its length: a padded query sees no key. *)
 Record layer := Layer {                                                                                   (* MHA.D7 *)
   extents : layer_extents;
@@ -100,12 +101,14 @@ Definition output_rows (L : layer) (heads : nat -> matrix) : matrix :=          
 Definition mean_weights (H : nat) (w : nat -> row) (j : nat) : R :=                                       (* MHA.D12 *)
   sum (range H) (fun h => w h j) / INR H.
 
+(** row i of head h, and of the layer *)
 Definition layer_head (L : layer) (Xq Xk Xv : matrix) (h : nat) : matrix :=                               (* MHA.D13 *)
   attend_row (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (layer_values L Xv h)
              (inner_bias L h) (inside_sink L h).
 Definition layer_output (L : layer) (Xq Xk Xv : matrix) : matrix := output_rows L (layer_head L Xq Xk Xv). (* MHA.D14 *)
 
-(** the layer as a record of lists, of S keys; the lists have one matrix for each head *)
+(** the layer as a record of lists, of S keys; the lists have one matrix for each head, and only the widths of [e] are
+    read *)
 Record multi_head := MultiHead {
   query_projections : list matrix;  key_projections : list matrix;  value_projections : list matrix;
   output_projection : matrix

@@ -1,7 +1,6 @@
 (** 03 Masks: a visible set says of each key whether it is seen *)
 From Attest Require Export SHP.
 
-
 Definition visible_set := nat -> bool.
 
 (** the list of visible keys below n, in order *)

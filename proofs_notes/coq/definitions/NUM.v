@@ -1,7 +1,6 @@
 (** 01 Scalars: dual numbers *)
 From Attest Require Export Numbers.
 
-
 Definition positive_part (x : R) : R := Rmax x 0.                                                         (* NUM.D4 *)
 Definition absolute (x : R) : R := Rabs x.                                                                (* NUM.D5 *)
 Definition where_positive (x y : R) : R := if Rlt_dec 0 x then y else 0.                                  (* NUM.D7 *)

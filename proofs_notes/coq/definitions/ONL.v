@@ -1,7 +1,6 @@
 (** 15 Online softmax *)
 From Attest Require Export TRN.
 
-
 (** A block of keys: a shift c, the sum of exp (l_j - c), and the sum of exp (l_j - c) * v_j, one number for each
     channel. The shift may be any number. Without a shift it is the empty block. *)
 Record block := Block { block_shift : option R; block_sum : R; block_weighted : row }.                    (* ONL.D1 *)
@@ -36,7 +35,8 @@ Definition merge (c : R) (a b : block) : block :=                               
 
 (** a piece of a row: its keys, the shift of its block, and the common shift when it is merged *)
 Record piece := Piece { piece_keys : list nat; piece_shift : R; common_shift : R }.
-(** begin with a block, merge the pieces from the left; a row begins with the empty block *)
+(** begin with a given block and merge the pieces from the left; [stream] begins with the empty block. That the pieces are
+    those of a row is a condition of the theorems. *)
 Definition stream_from (start : block) (pieces : list piece) (l : row) (V : matrix) : block :=
   fold_left (fun b p => merge (common_shift p) b (block_of (piece_shift p) (piece_keys p) l V)) pieces start.
 Definition stream (pieces : list piece) (l : row) (V : matrix) : block :=                                 (* ONL.D4 *)
@@ -61,7 +61,7 @@ Fixpoint first_blocks (count n : nat) (keys : list nat) : list (list nat) :=
   match count with O => [] | S more => firstn n keys :: first_blocks more n (skipn n keys) end.
 Definition blocks (n : nat) (keys : list nat) : list (list nat) := first_blocks ((length keys + n - 1) / n) n keys.
 
-(** the layer with its rows streamed; [pieces h i] are those of row i of head h *)
+(** the layer with its rows streamed; [pieces h i] are those of row i of head h. Dropout has no place here (ONL.C2). *)
 Definition streamed_layer (L : layer) (pieces : nat -> nat -> list piece) (Xq Xk Xv : matrix) : matrix :=  (* ONL.D7 *)
   output_rows L (fun h i =>
     let l := row_logits (inner_head L h) (layer_queries L Xq h) (layer_keys L Xk h) (inner_bias L h) i in

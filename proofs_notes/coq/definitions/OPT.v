@@ -1,7 +1,6 @@
 (** 07 Optional state *)
 From Attest Require Export MHA.
 
-
 Inductive layer_slot :=
   | query_weight | key_weight | value_weight | output_weight
   | query_bias | key_bias | value_bias | output_bias | probability.

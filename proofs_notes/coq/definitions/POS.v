@@ -1,7 +1,6 @@
 (** 10 Positions *)
 From Attest Require Export DRP.
 
-
 (** of pair n among w channels; [Rpower x y] is pow(x, y) *)
 Definition frequency (n w : nat) (base : R) : R := Rpower base (- INR (2 * n) / INR w).                   (* POS.D1 *)
 Definition angle (p : Z) (n w : nat) (base : R) : R := IZR p * frequency n w base.                        (* POS.D11 *)

@@ -1,7 +1,6 @@
 (** 02 Shapes: sums *)
 From Attest Require Export NUM.
 
-
 (** 0, 1, ..., n-1 *)
 Definition range (n : nat) : list nat := seq 0 n.
 

@@ -1,7 +1,6 @@
 (** 04 Softmax *)
 From Attest Require Export MSK.
 
-
 (** weights of a list of keys with scores s; c is the shift, and any c gives the same (SMX.P5) *)
 Definition exponential (c : R) (s : row) (j : nat) : R := exp (s j - c).                                  (* SMX.D1 *)
 Definition shifted_softmax (c : R) (keys : list nat) (s : row) (j : nat) : R :=
@@ -16,7 +15,7 @@ Definition shifted_log_sum_exp (c : R) (keys : list nat) (s : row) : R := c + ln
 Definition log_sum_exp (keys : list nat) (s : row) : R := ln (sum keys (fun k => exp (s k))).             (* SMX.D4 *)
 Definition in_base_2 (L : R) : R := L / ln 2.                                                             (* SMX.D9 *)
 
-(** what the weights are divided by: the sink, where there is one, is one more term *)
+(** what the weights are divided by: no shift, and the sink, where there is one, as one more term *)
 Definition total (keys : list nat) (sink : option R) (s : row) : R :=
   sum keys (fun k => exp (s k)) + match sink with Some a => exp a | None => 0 end.
 Definition sink_softmax (keys : list nat) (sink : option R) (s : row) (j : nat) : R :=                    (* SMX.D5 *)
@@ -31,14 +30,14 @@ Definition masked_sink_softmax (n : nat) (A : visible_set) (sink : option R) (s 
   if (j <? n)%nat && A j then sink_softmax (gathered n A) sink s j else 0.
 
 (** the log-sum-exp that is reported: absent for a row of no keys without a sink, since ln 0 is no number *)
-Definition reported_lse (keys : list nat) (sink : option R) (s : row) : option R :=
+Definition reported_lse (keys : list nat) (sink : option R) (s : row) : option R :=                       (* SMX.D5 *)
   match keys, sink with
   | [], None => None
   | _, _ => Some (sink_log_sum_exp keys sink s)
   end.
 
 (** Two ways of masking by a large negative number N; the rows are as long as the mask, hidden keys take part.
-    The third deviation, SMX.D6, adds minus infinity, and so it is no function of reals: Programs.v has it. *)
+    The third deviation, SMX.D6, adds minus infinity, and so it is no function of reals: softmax/Programs.v has it. *)
 Definition filled (N : R) (A : visible_set) (s : row) (j : nat) : R := if A j then s j else N.
 Definition sentinel_fill_softmax (N : R) (n : nat) (A : visible_set) (s : row) : row :=                   (* SMX.D7 *)
   softmax (range n) (filled N A s).

@@ -1,7 +1,6 @@
 (** 14 Training *)
 From Attest Require Export GRD_block.
 
-
 Definition cross_entropy (V : nat) (l : row) (t : nat) : R := log_sum_exp (range V) l - l t.              (* TRN.D1 *)
 (** the mean over S rows of V logits; row i has the target t i *)
 Definition mean_cross_entropy (S V : nat) (L : matrix) (t : nat -> nat) : R :=                            (* TRN.D2 *)

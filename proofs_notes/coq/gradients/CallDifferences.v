@@ -48,7 +48,7 @@ Qed.
 
 (** * Dual numbers *)
 
-Lemma elementary_is_computed f : elementary f -> exists E, computes (fun _ => 0) (fun _ => 1) E f.
+Theorem elementary_is_computed f : elementary f -> exists E, computes (fun _ => 0) (fun _ => 1) E f.
 Proof.
   intros [E [D R]]; exists E; split; [apply D|intros u; rewrite <- R; f_equal].
   apply functional_extensionality; intros; ring.

@@ -28,7 +28,7 @@ Proof.
 Qed.
 
 Theorem alibi_forms_agree_under_causal n A mu p s j :
-  (forall k, A k = true -> (Z.of_nat k <= p)%Z) ->
+  (forall k, (k < n)%nat -> A k = true -> (Z.of_nat k <= p)%Z) ->
   let weights bias := masked_softmax n A (fun k => s k + bias k) j in
   weights (alibi distance mu p) = weights (alibi signed mu p)
   /\ weights (alibi_by_key mu) = weights (alibi signed mu p).

@@ -167,7 +167,8 @@ Qed.
 Definition unsafe_row (N t : R) : row := fun j => if (j =? 0)%nat then N - t else 0.
 Definition first_only : visible_set := fun j => (j =? 0)%nat.
 
-Lemma unsafe_weights N t :
+(** SMX.P11 *)
+Theorem unsafe_weights N t :
   sentinel_fill_softmax N 2 first_only (unsafe_row N t) 1%nat = 1 / (1 + exp (- t)) /\
   sentinel_additive_softmax N 2 first_only (unsafe_row N t) 1%nat = 1 / (1 + exp (- t)).
 Proof.

@@ -45,11 +45,11 @@
       INR n, IZR z, Z.of_nat n                n or z as a real number, n as an integer
       Rabs, Rmax, Rmin, / x, x ^ 3            |x|, the greater, the less, 1/x, a power
 
-    Signs have the type of their surroundings. In the real numbers / is exact division; for nat it rounds down, and - stops
-    at 0. (...)%nat, (...)%Z say which numbers are meant inside.
+    Signs have the type of their surroundings. In the real numbers / is exact division; for nat it rounds down, and -
+    stops at 0. (...)%nat, (...)%Z say which numbers are meant inside.
 
-    Nothing here rounds. Division is defined for all real numbers: x / y is x * (1/y), and what 1/0 is nobody knows, so that
-    0/0 is 0. By this the output of an empty row is 0 (output_of_an_empty_row_is_zero). ln and sqrt, where they have no
+    Nothing here rounds. Division is defined for all real numbers: x / y is x * (1/y), and what 1/0 is nobody knows, so
+    that 0/0 is 0. By this the output of an empty row is 0 (output_of_an_empty_row_is_zero). ln and sqrt, where they have no
     meaning, are some number too. Theorems therefore say when a divisor is not zero, if it matters.
 
     Behind a definition stands the id of the item of spec/ that it is; the definitions up to the next id or the next empty

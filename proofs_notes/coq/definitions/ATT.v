@@ -28,8 +28,8 @@ Definition alibi (form : alibi_form) (mu : R) (p : Z) (j : nat) : R :=          
   | signed => mu * IZR (Z.of_nat j - p)
   end.
 
-(** the bias of a call: the entry of its tensor, if there is one, plus the term of the slopes, if there are any; p i is the
-    position of query i *)
+(** the bias of a call: the entry of its tensor, if there is one, plus the term of the slopes, if there are any; [p i] is
+    the position of query i *)
 Definition call_bias (tensor : option matrix) (slope : option R) (form : alibi_form) (p : nat -> Z) : matrix :=
   fun i j => match tensor with Some t => t i j | None => 0 end +                                          (* ATT.D9 *)
              match slope with Some mu => alibi form mu (p i) j | None => 0 end.

@@ -30,7 +30,7 @@ int certify_case(const CertifyOptions& options, const Case& given) {
   require_writable(options.out_path, options.case_path);
   const std::string text = certificate_of(given.problem, given.cotangents, parts);
   write_whole(options.out_path, std::as_bytes(std::span(text)));
-  fmt::print("{} theorems about {} query rows; `coqc -Q proofs_notes/coq Attest FILE.v` proves them\n",
+  fmt::print("{} theorems about {} query rows; after .ci/proofs, `coqc -Q build/proofs Attest FILE.v` proves them\n",
              theorems_in(text), parts.rows.size());
   return 0;
 }

@@ -30,10 +30,12 @@
       A * B, (x, y), fst p, snd p             std::pair, and its two members
       {A : Type}                              template <class A>
       option R, Some a, None                  std::optional<double>; option_map f o applies f if there is a value
-      fun j => e                              [=](auto j) { return e; }
+      fun j => e, fun _ => e                  [=](auto j) { return e; }, and one that ignores its argument
       f x y                                   f(x, y); with arguments left out, the function of those that are missing
       let x := e in b                         const auto x = e; b
-      match m with A => x | B | C => y end    a switch that returns a value; _ is the default
+      let f i j := e in b                     a local lambda; b' is a name like any other, and no derivative
+      match m with A => x | B | C => y end    a switch that returns a value; _ is the default. A name that is no case
+                                              matches what is left, and is it. match x, y with: a switch on both
       if c then x else y                      c ? x : y; for an option c it asks c.has_value()
       Req_EM_T x y, Rlt_dec, Rle_dec          x == y, x < y, x <= y of real numbers, for an if
       a <? b, a =? b, a && b, negb a          <, ==, &&, ! with a bool as result. Without ?: a statement, not a value
@@ -42,16 +44,19 @@
       nth k l d, firstn n l, skipn n l        entry k of l or else d; the first n entries; those after them
       fold_left f l x                         f (... (f (f x l[0]) l[1]) ...)
       O, S n                                  0 and n + 1, in a match
+      seq a n, n mod m, Z.abs                 a, ..., a + n - 1; n % m; |z|
+      Prop; forall x, P; P /\ Q               the type of statements; for all x; and
       INR n, IZR z, Z.of_nat n                n or z as a real number, n as an integer
       Rabs, Rmax, Rmin, / x, x ^ 3            |x|, the greater, the less, 1/x, a power
 
     Signs have the type of their surroundings. In the real numbers / is exact division; for nat it rounds down, and -
-    stops at 0. (...)%nat, (...)%Z say which numbers are meant inside.
+    stops at 0, and n / 0 is 0. (...)%nat, (...)%Z say which numbers are meant inside.
 
     Nothing here rounds. Division is defined for all real numbers: x / y is x * (1/y), and what 1/0 is nobody knows, so
-    that 0/0 is 0. By this the output of an empty row is 0 (output_of_an_empty_row_is_zero). ln and sqrt, where they have no
-    meaning, are some number too. Theorems therefore say when a divisor is not zero, if it matters.
+    that 0/0 is 0. By this the output of an empty row is 0 (output_of_an_empty_row_is_zero). ln and sqrt, where they have
+    no meaning, are some number too. Theorems therefore say when a divisor is not zero, if it matters.
 
-    Behind a definition stands the id of the item of spec/ that it is; the definitions up to the next id or the next empty
-    line belong to it. Those without an id are steps on the way. *)
+    A parameter hides a field of the same name. Behind a definition, or behind its comment, stands the id of the item of
+    spec/ that it is; the definitions up to the next id or the next empty line belong to it. Those without an id are steps on
+    the way. *)
 From Attest Require Export BND.

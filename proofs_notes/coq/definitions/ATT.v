@@ -46,14 +46,14 @@ Definition logit (place : bias_position) (cap : option R) (sigma x b : R) : R :=
 Definition kept_weight (w p : R) (kept : bool) : R :=                                                     (* ATT.D5 *)
   if Req_EM_T p 1 then 0 else if kept then w / (1 - p) else 0.
 
-(** the values of the kept keys, weighted; one quotient for the whole sum. Dropout of everything, p = 1, is the factor 0
-    of the output below. *)
+(** the values of the kept keys, weighted; one quotient for the whole sum. If p = 1, [value_factor] is 0 in
+    [attend_row]. *)
 Definition weighted_values (keys : list nat) (kept : nat -> bool) (sink : option R) (l : row)
                            (V : matrix) (c : nat) : R :=                                                  (* ATT.D6 *)
   sum (filter kept keys) (fun j => exp (l j) * V j c) / total keys sink l.
 
-(** What the rows of one head share. Without descale factors [descale] is 1, without dropout [value_factor] is delta_v.
-    The visible sets are any; those of a call are MSK.D13. *)
+(** What the rows of one head share. delta_q, delta_k and delta_v are the descale factors, 1 where there are none. Without
+    dropout [value_factor] is delta_v and all keys are kept. The visible sets are any; those of a call are MSK.D13. *)
 Record head := Head {
   width : nat;                      (* of queries and keys *)
   key_count : nat;
@@ -71,7 +71,8 @@ Definition row_logits (h : head) (Q K bias : matrix) (i : nat) : row := fun j =>
   logit (place h) (cap h) (scale h) (descale h * dot (width h) (Q i) (K j)) (bias i j).
 Definition row_weights (h : head) (Q K bias : matrix) (sink : option R) (i j : nat) : R :=
   masked_sink_softmax (key_count h) (visible h i) sink (row_logits h Q K bias i) j.
-(** the sink counted, in base e; of an empty row without a sink it is no log-sum-exp: [reported_lse] of SMX *)
+(** the sink counted, in base e; for an empty row without a sink it means nothing, and [reported_lse] of SMX says that
+    there is none *)
 Definition row_lse (h : head) (Q K bias : matrix) (sink : option R) (i : nat) : R :=
   sink_log_sum_exp (row_keys h i) sink (row_logits h Q K bias i).
 (** row i of attention, channel c *)

@@ -37,7 +37,7 @@ Definition softcap_argument (place : bias_position) (sigma x b : R) : R :=
   | before_softcap => sigma * x + b
   | after_softcap => sigma * x
   end.
-(** of the scaled score sigma * x, and of the bias *)                                                     (* GRD.D8 *)
+(** the cotangents of the scaled score sigma * x, and of the bias *)                                       (* GRD.D8 *)
 Definition logit_score_gradient (place : bias_position) (cap : option R) (sigma x b g : R) : R :=
   capped_gradient cap (softcap_argument place sigma x b) g.
 Definition logit_bias_gradient (place : bias_position) (cap : option R) (sigma x b g : R) : R :=
@@ -64,7 +64,7 @@ Definition inner (n m d d_v : nat) (x y : operands) : R :=
 Definition line (x t : operands) (u : R) : operands :=
   Operands (fun i c => queries x i c + u * queries t i c) (fun j c => keys x j c + u * keys t j c)
            (fun j c => values x j c + u * values t j c) (fun i j => biases x i j + u * biases t i j)
-           match sink x, sink t with Some a, Some b => Some (a + u * b) | a, _ => a end.
+           match sink x, sink t with Some a, Some b => Some (a + u * b) | o, _ => o end.
 
 (** row i of a head with operands x, stage by stage *)
 Definition product (h : head) (x : operands) (i j : nat) : R := descale h * dot (width h) (queries x i) (keys x j).
@@ -144,7 +144,7 @@ Definition tensors_line (x t : tensors) (u : R) : tensors :=
   let along (X T : nat -> nat -> matrix) (b h i c : nat) := X b h i c + u * T b h i c in
   Tensors (along (q_tensor x) (q_tensor t)) (along (k_tensor x) (k_tensor t)) (along (v_tensor x) (v_tensor t))
           (along (bias_tensor x) (bias_tensor t))
-          (fun h => match sinks x h, sinks t h with Some a, Some b => Some (a + u * b) | a, _ => a end).
+          (fun h => match sinks x h, sinks t h with Some a, Some b => Some (a + u * b) | o, _ => o end).
 Definition broadcast_bias (C : call) (t : nat -> nat -> matrix) (b h i j : nat) : R :=
   t (broadcast (bias_batch C) b) (broadcast (bias_heads C) h) (broadcast (bias_rows C) i) (broadcast (bias_keys C) j).
 Definition key_head_of (C : call) (h : nat) : nat := key_head (head_order C) (q_heads C) (k_heads C) h.
@@ -190,6 +190,6 @@ Definition mean_weights_gradient (H : nat) (g : row) : row := fun j => g j / INR
 Definition slope_gradient (n m : nat) (G U : matrix) : R := sum (range n) (fun i => dot m (G i) (U i)).   (* GRD.D21 *)
 
 (** of one logit l, from the natural log-sum-exp L of its row, the sink counted, the cotangent g of its weight, and D, the
-    centre: exp (l - L) stands for the weight, and none is kept *)
+    centre: exp (l - L) stands for the weight, and no weight is stored *)
 Definition recomputed_centre (d_v : nat) (g output : row) : R := dot d_v g output.
 Definition recomputed_gradient (l L g D : R) : R := exp (l - L) * (g - D).                                (* GRD.D22 *)

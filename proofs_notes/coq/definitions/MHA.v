@@ -21,7 +21,7 @@ Definition merge_heads (w : nat) (X : nat -> matrix) (s n : nat) : R := X (n / w
 
 (** rows X with I columns, times a weight, plus a bias where there is one *)
 Definition affine (I : nat) (W : matrix) (b : option row) (X : matrix) (s n : nat) : R :=                 (* MHA.D4 *)
-  dot I (X s) (fun m => W m n) + match b with Some b => b n | None => 0 end.
+  dot I (X s) (fun m => W m n) + match b with Some v => v n | None => 0 end.
 
 (** a projection for each head, from a list of matrices *)
 Definition project_heads (I : nat) (W : list matrix) (X : matrix) (h : nat) : matrix :=                   (* MHA.D5 *)
@@ -107,16 +107,16 @@ Definition layer_head (L : layer) (Xq Xk Xv : matrix) (h : nat) : matrix :=     
              (inner_bias L h) (inside_sink L h).
 Definition layer_output (L : layer) (Xq Xk Xv : matrix) : matrix := output_rows L (layer_head L Xq Xk Xv). (* MHA.D14 *)
 
-(** the layer as a record of lists, of S keys; the lists have one matrix for each head, and only the widths of [e] are
+(** the layer as a record of lists, of Sk keys; the lists have one matrix for each head, and only the widths of [e] are
     read *)
 Record multi_head := MultiHead {
   query_projections : list matrix;  key_projections : list matrix;  value_projections : list matrix;
   output_projection : matrix
 }.
-Definition multi_head_attention (e : layer_extents) (S : nat) (r : multi_head)
+Definition multi_head_attention (e : layer_extents) (Sk : nat) (r : multi_head)
                                 (Xq Xk Xv : matrix) : matrix :=                                           (* MHA.D15 *)
   let heads := fun h =>
-    textbook_attention (head_width e) S
+    textbook_attention (head_width e) Sk
       (project_heads (query_input e) (query_projections r) Xq h)
       (project_heads (key_input e) (key_projections r) Xk h)
       (project_heads (value_input e) (value_projections r) Xv h) None in

@@ -36,8 +36,8 @@ Definition reported_lse (keys : list nat) (sink : option R) (s : row) : option R
   | _, _ => Some (sink_log_sum_exp keys sink s)
   end.
 
-(** Two ways of masking by a large negative number N; the rows are as long as the mask, hidden keys take part.
-    The third deviation, SMX.D6, adds minus infinity, and so it is no function of reals: softmax/Programs.v has it. *)
+(** Of the three named deviations, two: masking by a large negative number N. The rows are as long as the mask, and hidden
+    keys take part. The third, SMX.D6, adds minus infinity, and so it is no function of reals: softmax/Programs.v has it. *)
 Definition filled (N : R) (A : visible_set) (s : row) (j : nat) : R := if A j then s j else N.
 Definition sentinel_fill_softmax (N : R) (n : nat) (A : visible_set) (s : row) : row :=                   (* SMX.D7 *)
   softmax (range n) (filled N A s).

@@ -1,6 +1,6 @@
 #pragma once
-/// The specification as data: chapters and their items, read from the pages of spec/, with the places of function, test,
-/// note and theorem from its status page.
+/// The specification as data: chapters and their items, read from the pages of spec/, with the places of function,
+/// test, note and theorem from its status page.
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 (** Certificates: results of one call as theorems about the definitions of this theory.
 
     [attest certify CASE -o FILE.v] writes such theorems (ENC.D12). It states the numbers of the case exactly, as
-    hexadecimal floats: 0x3p-4 is 3 / 16. Each theorem says that a number of Definitions.v lies between two such
+    hexadecimal floats: 0x3p-4 is 3 / 16. Each theorem says that a number of the definitions lies between two such
     numbers, which attest has found. Here are the forms in which a certificate writes its inputs, and the tactics that
     prove it: they write a definition out on the numbers of the case, until only arithmetic, exp, ln and sqrt are left,
     and hand that to [interval]. *)

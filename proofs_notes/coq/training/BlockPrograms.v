@@ -1,5 +1,5 @@
 (** DEC.P1 in every arithmetic. The lines of the page are functions of rows, of numbers of any type T, that obey no law:
-    what is shown holds bit for bit. At the end the page of Definitions.v is shown to be of that form. *)
+    what is shown holds bit for bit. At the end the page definitions/DEC.v is shown to be of that form. *)
 From Attest Require Export Online Block.
 
 Section Lines.
@@ -45,7 +45,7 @@ Section Lines.
 End Lines.
 Arguments lines : clear implicits.
 
-(** * The page of Definitions.v *)
+(** * The page definitions/DEC.v *)
 
 Lemma sum_map {A B} (f : A -> B) l (g : B -> R) : sum (map f l) g = sum l (fun a => g (f a)).
 Proof. induction l as [|a l IH]; simpl; [|rewrite IH]; reflexivity. Qed.

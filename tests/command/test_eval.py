@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from archive import DTYPES, Archive, Tensor, read, tensor
-from command import (CAUSAL, FLOAT_MASK, MASKED, TEXTBOOK, CommandCase, filled, small_call,
+from command import (CAUSAL, FLOAT_MASK, MASKED, TEXTBOOK, CommandCase, filled, sample, small_call,
                      small_case)
 
 STAGES = ("lse", "out", "scores", "weights")
@@ -67,7 +67,7 @@ class RoundTrip(CommandCase):
             answers = self.evaluated(call, "--dtype", dtype, "--stages")
             self.attest("check", call, "--result", "evaluated.safetensors", "--max-ulp", "0")
             for name, one in answers.tensors.items():
-                for n in range(len(one)):
+                for n in sample(range(len(one))):
                     with self.subTest(dtype=dtype, name=name, element=n):
                         result = self.write(answers | {name: one.flipped(n)}, "flipped")
                         self.attest("check", call, "--result", result, "--max-ulp", "0", status=1)

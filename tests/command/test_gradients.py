@@ -8,7 +8,7 @@ import random
 import unittest
 
 from archive import DTYPES, Archive, read, tensor
-from command import CommandCase, RefusalCase, filled, small_call
+from command import CommandCase, RefusalCase, filled, sample, small_call
 from test_eval import rich_call
 
 NAMES = ("dk", "dq", "dv")
@@ -50,7 +50,7 @@ class Gradients(CommandCase):
         call = self.write(with_dout(rich_call()))
         answers = self.evaluated(call, "--gradients")
         for name in ("dq", "dk", "dv", "dbias", "dsink"):
-            for n in range(len(answers.tensors[name])):
+            for n in sample(range(len(answers.tensors[name]))):
                 with self.subTest(name=name, element=n):
                     result = self.write(Archive({name: answers.tensors[name].flipped(n)}), "flipped")
                     self.attest("check", call, "--result", result, "--max-ulp", "0", status=1)

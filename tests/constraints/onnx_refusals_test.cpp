@@ -155,11 +155,10 @@ CONSTRAINT(CAS_C14, a_tensor_holds_exactly_its_data) {
       {"got 99", [](auto& t) { t.set_data_type(99); }},
       {"name", [](auto& t) { t.set_name("an\nother"); }},
   };
-  for (const auto& [word, spoil] : spoils) {
-    expect_refused(
-        Folder(), [&](Folder& f) { spoil(f.outputs[0]); }, "CAS.C14", word);
-    expect_refused(
-        Folder(), [&](Folder& f) { spoil(f.outputs[0]); }, "CAS.C14", "output_0.pb");
+  for (const auto& one : spoils) {
+    const auto spoil = [&](Folder& f) { one.second(f.outputs[0]); };
+    expect_refused(Folder(), spoil, "CAS.C14", one.first);
+    expect_refused(Folder(), spoil, "CAS.C14", "output_0.pb");
   }
 }
 

@@ -158,7 +158,7 @@ Problem repeated(const Problem& problem) {
   Problem result = problem;
   const auto repeat = [&](const Tensor<double>& t) {
     Tensor<double> r = Tensor<double>::from_shape({t.shape(0), n.q_heads, t.shape(2), t.shape(3)});
-    for (std::size_t h = 0; h < n.q_heads; ++h) {
+    for (std::size_t h = 0; t.size() > 0 && h < n.q_heads; ++h) {  // nothing has no views
       xt::view(r, xt::all(), h) = xt::view(t, xt::all(), key_head(h, n.q_heads, t.shape(1), problem.call.head_map));
     }
     return r;

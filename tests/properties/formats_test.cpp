@@ -46,7 +46,7 @@ PROPERTY(FMT_P2, decode_after_encode_is_the_value) {
   const std::uint64_t code = encode(format, value);
   RC_TAG(name_of(format));
   RC_CLASSIFY(!std::isfinite(value), "infinity or NaN");
-  RC_ASSERT(code >> (parameters(format).bits - 1) <= 1);
+  RC_ASSERT((code >> (parameters(format).bits - 1)) <= 1);
   RC_ASSERT(same_value(decode(format, code), value));
   RC_ASSERT(same_value(value_by_machine(format, code).value_or(value), value));
 }

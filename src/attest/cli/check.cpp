@@ -20,7 +20,7 @@ Formats formats_of(const Outputs& outputs) {
 template <class Given>
 std::vector<Comparison> compared(const Given& given, const Outputs& answers) {
   std::vector<Comparison> outputs = compare(given, certify_shown(given, formats_of(answers)), answers);
-  std::ranges::stable_partition(outputs, [](const Comparison& c) { return c.name == "out"; });
+  std::stable_partition(outputs.begin(), outputs.end(), [](const Comparison& c) { return c.name == "out"; });
   return outputs;
 }
 

@@ -23,8 +23,7 @@
       Record r := C { a : A; b : B }          struct r { A a; B b; };  [C x y] makes one, [a s] is s.a;
                                               {| a := x; b := y |} is r{.a = x, .b = y}
       Inductive t := p | q                    enum class t { p, q }; a std::variant where a case has arguments
-      From Attest Require Export ATT          #include
-      nat, Z, R, bool                         0, 1, 2, ...; the integers; the real numbers; true and false
+      From Attest Require Export ATT #include nat, Z, R, bool 0, 1, 2,...; the integers; the real numbers; true and false
       nat -> R                                a row of numbers: [s j] is s[j]. How long it is, is said where it is summed
       nat -> nat -> R                         a matrix: [X i c] is X(i, c), and [X i] is row i
       A * B, (x, y), fst p, snd p             std::pair, and its two members

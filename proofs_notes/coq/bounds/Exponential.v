@@ -1,12 +1,156 @@
-(** An exponential in binary64 that meets the assumption of chapter 18, eps_exp = 2 u, by proof: argument reduction with
-    ln 2 in two parts, the polynomial of ExpPolynomial.v, and a power of two.
+(** An exponential in binary64 with a proved error, in three steps: the error of Horner's scheme with fused
+    multiply-adds, for any polynomial in any lawful arithmetic; a polynomial; the reduction of the argument. *)
+From Attest Require Import Ieee Formats.
+From Attest Require Export DotBound.
+From Interval Require Import Tactic.
+From Flocq Require Import Core Mult_error.
+
+(** c_0 + x (c_1 + x (c_2 + ...)), and the same with each step rounded once; the last coefficient is a number *)
+Fixpoint horner (cs : list R) (x : R) : R :=
+  match cs with
+  | [] => 0
+  | [c] => c
+  | c :: rest => c + x * horner rest x
+  end.
+Fixpoint fl_horner (A : float_arithmetic) (cs : list R) (x : R) : R :=
+  match cs with
+  | [] => 0
+  | [c] => c
+  | c :: rest => rounded A (c + x * fl_horner A rest x)
+  end.
+
+(** what has been lost: the error of the rest times |x|, and one rounding of the step *)
+Fixpoint horner_error (u omega : R) (cs : list R) (x : R) : R :=
+  match cs with
+  | [] | [_] => 0
+  | c :: rest =>
+      let e := Rabs x * horner_error u omega rest x in
+      e + u * (Rabs (horner cs x) + e) + omega
+  end.
+
+Theorem horner_is_within_its_error A cs x : lawful A ->
+  Rabs (fl_horner A cs x - horner cs x) <= horner_error (roundoff A) (underflow A) cs x.
+Proof.
+  intros law; pose proof (roundoff_nonneg A law) as Hu.
+  induction cs as [|c [|c' rest] IH]; [simpl; rewrite Rminus_diag_eq, Rabs_R0 by reflexivity; lra..|].
+  set (rest' := c' :: rest) in *.
+  change (fl_horner A (c :: rest') x) with (rounded A (c + x * fl_horner A rest' x)).
+  change (horner (c :: rest') x) with (c + x * horner rest' x).
+  change (horner_error (roundoff A) (underflow A) (c :: rest') x)
+    with (let e := Rabs x * horner_error (roundoff A) (underflow A) rest' x in
+          e + roundoff A * (Rabs (c + x * horner rest' x) + e) + underflow A); cbv zeta.
+  eapply close_to_further; [assumption| |apply (rounding_law A law)].
+  replace (c + x * fl_horner A rest' x - (c + x * horner rest' x))
+    with (x * (fl_horner A rest' x - horner rest' x)) by ring.
+  apply Rabs_product; [lra|exact IH].
+Qed.
+
+(** Where coefficients are at most C and |x| <= q < 1, sizes and errors are those of geometric series: good enough for
+    the far end of a polynomial. *)
+Lemma horner_size cs C q x : 0 <= q < 1 -> Rabs x <= q -> 0 <= C -> (forall c, In c cs -> Rabs c <= C) ->
+  Rabs (horner cs x) <= C / (1 - q).
+Proof.
+  intros Hq Hx HC Hc; assert (E : C / (1 - q) = C + q * (C / (1 - q))) by (field; lra).
+  assert (P : 0 <= C / (1 - q)) by (apply Rmult_le_pos; [assumption|apply Rlt_le, Rinv_0_lt_compat; lra]).
+  assert (0 <= q * (C / (1 - q))) by (apply Rmult_le_pos; lra).
+  induction cs as [|c [|c' rest] IH]; [simpl; rewrite Rabs_R0; lra| |].
+  - simpl; pose proof (Hc c (or_introl eq_refl)); lra.
+  - set (rest' := c' :: rest) in *.
+    change (horner (c :: rest') x) with (c + x * horner rest' x); rewrite E.
+    apply Rabs_sum; [apply Hc; left; reflexivity|].
+    apply Rabs_product; [assumption|apply IH; intros; apply Hc; right; assumption].
+Qed.
+
+Lemma horner_error_size u omega cs C q x : 0 <= u -> 0 <= omega -> 0 <= q -> q * (1 + u) < 1 -> Rabs x <= q -> 0 <= C ->
+  (forall c, In c cs -> Rabs c <= C) ->
+  0 <= horner_error u omega cs x <= (u * (C / (1 - q)) + omega) / (1 - q * (1 + u)).
+Proof.
+  intros Hu Hw Hq Hq1 Hx HC Hc; pose proof (Rabs_pos x).
+  assert (0 <= q * u) by (apply Rmult_le_pos; assumption); assert (Hq2 : 0 <= q < 1) by lra.
+  set (a := u * (C / (1 - q)) + omega); set (b := a / (1 - q * (1 + u))).
+  assert (P : 0 <= C / (1 - q)) by (apply Rmult_le_pos; [assumption|apply Rlt_le, Rinv_0_lt_compat; lra]).
+  assert (Pa : 0 <= a) by (unfold a; assert (0 <= u * (C / (1 - q))) by (apply Rmult_le_pos; lra); lra).
+  assert (Pb : 0 <= b) by (apply Rmult_le_pos; [assumption|apply Rlt_le, Rinv_0_lt_compat; lra]).
+  assert (E : b = q * b * (1 + u) + a) by (unfold b; field; lra).
+  induction cs as [|c [|c' rest] IH]; [simpl; lra..|].
+  set (rest' := c' :: rest) in *; set (cs := c :: rest') in *.
+  change (horner_error u omega cs x) with
+    (let e := Rabs x * horner_error u omega rest' x in e + u * (Rabs (horner cs x) + e) + omega); cbv zeta.
+  pose proof (horner_size cs C q x Hq2 Hx HC Hc) as S; pose proof (Rabs_pos (horner cs x)).
+  specialize (IH (fun c h => Hc c (or_intror h))).
+  assert (I : 0 <= Rabs x * horner_error u omega rest' x <= q * b)
+    by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
+  set (e := Rabs x * horner_error u omega rest' x) in *.
+  assert (0 <= u * (Rabs (horner cs x) + e)) by (apply Rmult_le_pos; lra).
+  assert (u * (Rabs (horner cs x) + e) <= u * (C / (1 - q) + q * b)) by (apply Rmult_le_compat_l; lra).
+  unfold a in E; split; lra.
+Qed.
+
+(** * The polynomial of an exponential in binary64: degree 13 on |r| <= 0.3467, in Horner's scheme with fused operations.
+    [interval] bounds what is left out of the series, and adds up the roundings of the scheme. *)
+
+Open Scope R_scope.
+
+(** 1/k!, rounded to binary64; the far end of the series from 1/4! and 1/3! on *)
+Definition farther : list R := [
+  6004799503160661 / 2^57; 4803839602528529 / 2^59; 6405119470038039 / 2^62; 3660068268593165 / 2^64;
+  3660068268593165 / 2^67; 1626697008263629 / 2^69; 1301357606610903 / 2^72; 1892883791434041 / 2^76;
+  630961263811347 / 2^78; 6212541674450185 / 2^85].
+Definition far : list R := 6004799503160661 / 2^55 :: farther.
+Definition coefficients : list R := 1 :: 1 :: 1 / 2 :: far.
+
+Definition reach : R := 0.3467.    (* ln 2 / 2 = 0.34657..., and a little *)
+
+Lemma truncation r : Rabs r <= reach -> Rabs (horner coefficients r / exp r - 1) <= / 2 ^ 57.
+Proof.
+  unfold reach; intros H; replace (horner coefficients r / exp r - 1) with ((horner coefficients r - exp r) / exp r)
+    by (field; apply Rgt_not_eq, exp_pos).
+  unfold coefficients, far, farther, horner.
+  interval with (i_bisect r, i_taylor r, i_degree 16, i_prec 100).
+Qed.
+
+Lemma three_steps u w c0 c1 c2 c3 rest x : rest <> [] ->
+  horner_error u w (c0 :: c1 :: c2 :: c3 :: rest) x =
+  let e3 := horner_error u w (c3 :: rest) x in
+  let h2 := c2 + x * (c3 + x * horner rest x) in
+  let h1 := c1 + x * h2 in
+  let e2 := Rabs x * e3 + u * (Rabs h2 + Rabs x * e3) + w in
+  let e1 := Rabs x * e2 + u * (Rabs h1 + Rabs x * e2) + w in
+  Rabs x * e1 + u * (Rabs (c0 + x * h1) + Rabs x * e1) + w.
+Proof. destruct rest; [congruence|reflexivity]. Qed.
+
+Lemma farther_sizes c : In c farther -> Rabs c <= 0.042.
+Proof. simpl; intros H; repeat destruct H as [<-|H]; [rewrite Rabs_right; lra..|destruct H]. Qed.
+
+Lemma far_sizes c : In c far -> Rabs c <= 0.167.
+Proof. intros [<-|H]; [rewrite Rabs_right; lra|apply farther_sizes in H; lra]. Qed.
+
+(** the roundings of the scheme, over the exponential *)
+Lemma scheme r : Rabs r <= reach ->
+  horner_error (/ 2 ^ 53) (/ 2 ^ 1075) coefficients r / exp r <= 1.52 / 2 ^ 53.
+Proof.
+  intros H; assert (R1 : 0 <= reach < 1) by (unfold reach; lra).
+  assert (E : 0 <= horner_error (/ 2 ^ 53) (/ 2 ^ 1075) far r <= 0.392 / 2 ^ 53).
+  { pose proof (horner_error_size (/ 2 ^ 53) (/ 2 ^ 1075) far 0.167 reach r ltac:(interval) ltac:(interval) ltac:(lra)
+      ltac:(unfold reach; interval) H ltac:(lra)
+      far_sizes) as [L U].
+    split; [exact L|eapply Rle_trans; [exact U|unfold reach; interval]]. }
+  assert (S : Rabs (horner farther r) <= 0.065).
+  { eapply Rle_trans; [apply (horner_size farther 0.042 reach r R1 H ltac:(lra))|unfold reach; lra].
+    exact farther_sizes. }
+  unfold coefficients, far; rewrite three_steps by discriminate; fold far.
+  cbv zeta; set (e := horner_error _ _ far r) in *; set (h := horner farther r) in *.
+  clearbody e h; unfold reach in H; clear R1.
+  interval with (i_bisect r, i_prec 70).
+Qed.
+
+(** * An exponential in binary64 that meets the assumption of chapter 18, eps_exp = 2 u, by proof: argument reduction with
+    ln 2 in two parts, the polynomial above, and a power of two.
 
       n = nearest integer to t / ln 2
       r = fma(-n, ln2_low, fma(-n, ln2_high, t))       the inner one is exact
       exp t = 2^n horner(1/k!, r) *)
-From Flocq Require Import Core Mult_error.
-From Interval Require Import Tactic.
-From Attest Require Import Ieee ExpPolynomial Formats DotBound.
+
 Open Scope R_scope.
 
 Local Notation RN := (nearest 53 (-1074)).

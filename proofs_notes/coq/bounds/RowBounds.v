@@ -1,6 +1,6 @@
 (** The bounds of chapter 18 put together: a row of softmax, and a row of attention from its queries, keys and values,
     in any lawful arithmetic. *)
-From Attest Require Export LogitBound LseBound OutputBound.
+From Attest Require Export LogitBound OutputBound.
 
 (** the keys of a row, and a sink as one more: [None] *)
 Definition with_sink (keys : list nat) (sink : option R) : list (option nat) :=

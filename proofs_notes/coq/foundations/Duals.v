@@ -1,7 +1,7 @@
 (** Dual numbers: the tangent of an operation is its derivative, and so is that of any computation that is read in them,
     because tangents compose as the chain rule says. *)
 Require Import FunctionalExtensionality.
-From Attest Require Export FiniteDifferences.
+From Attest Require Export Derivatives.
 
 (** * Operations *)
 

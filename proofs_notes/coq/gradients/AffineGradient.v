@@ -1,5 +1,5 @@
 (** The gradient of an affine map: of the rows, the weight and the bias together. *)
-From Attest Require Export FiniteDifferences.
+From Attest Require Export Derivatives.
 
 (** * What may be absent *)
 

@@ -1,6 +1,6 @@
 (** The gradient of a layer (GRD.D17) is the derivative of its outputs along every curve of its inputs, its state, its
     added rows, its bias and its sinks. *)
-From Attest Require Export LayerStages.
+From Attest Require Export Stages.
 
 (** every number of the layer moves *)
 Record numbers_move (x : R -> layer_numbers) (t : R) (x' : layer_numbers) : Prop := {

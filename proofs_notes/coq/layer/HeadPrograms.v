@@ -1,6 +1,6 @@
 (** Projections as the code does them, in any arithmetic at all: packed weights, repeated weights and caches give the
     same bits, since each entry is the same sum of the same terms. *)
-From Attest Require Export AttentionPrograms Heads.
+From Attest Require Export AttentionPrograms Layer.
 
 Section Steps.
 Context {T : Type} (F : arithmetic T).

@@ -92,8 +92,6 @@ End Pairs.
 (** * Arithmetic of double length: a real number is held as a pair of numbers, high and low. The error of a sum is below
     4 u^2 of its terms, that of a product below 8 u^2 of itself. *)
 
-Open Scope R_scope.
-
 Section DoubleDouble.
   Variables (prec emin : Z).
   Context (Hp : Prec_gt_0 prec).

@@ -151,8 +151,6 @@ Qed.
       r = fma(-n, ln2_low, fma(-n, ln2_high, t))       the inner one is exact
       exp t = 2^n horner(1/k!, r) *)
 
-Open Scope R_scope.
-
 Local Notation RN := (nearest 53 (-1074)).
 Local Notation number64 := (format_number 53 (-1074)).
 Local Notation u := (bpow radix2 (-53)).

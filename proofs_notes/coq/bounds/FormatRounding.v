@@ -200,8 +200,6 @@ End Twice.
 
 (** * The examples of chapter 16: ties in f8e4m3, the end of f16, the smallest subnormal numbers. *)
 
-Open Scope R_scope.
-
 Lemma nearest_in_steps prec emin x e s n :
   bpow radix2 (e - 1) <= Rabs x < bpow radix2 e -> Z.max (e - prec) emin = s ->
   ZnearestE (x * bpow radix2 (- s)) = n -> nearest prec emin x = IZR n * bpow radix2 s.

@@ -1,10 +1,8 @@
 (** From real numbers that are rounded to IEEE 754 operations: if a computed dot product is finite, nothing has
     overflowed on the way, and it is the rounded one of DotBound.v. Any order; products rounded or fused. *)
 From Attest Require Import DotBound Formats.
-From Flocq Require Import Core.
-
 From Flocq Require Import Core IEEE754.BinarySingleNaN.
-From Attest Require Import DotBound Formats.
+
 Open Scope R_scope.
 
 Section Ieee.
@@ -116,8 +114,6 @@ Qed.
 
 (** * Dot products of numbers of a small format in a large one: products are exact, so only the additions round, and in
     blocks they are few. Binary32 in binary64 is the case of a reference for float inputs. *)
-
-Open Scope R_scope.
 
 (** twice the bits and twice the range hold every product *)
 Theorem product_is_a_number prec emin prec' emin' x y :

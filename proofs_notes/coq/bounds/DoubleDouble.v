@@ -1,10 +1,8 @@
 (** Sums and products without loss: two_sum, fast_two_sum and two_prod return a rounded result and its error, both
     numbers of the format. They are the steps of an arithmetic of double length. *)
 From Attest Require Import Rounding Formats.
-From Flocq Require Import Core Plus_error Relative.
+From Flocq Require Import Core Plus_error Mult_error Relative Pff.Pff2Flocq.
 
-From Flocq Require Import Core Mult_error Pff.Pff2Flocq.
-From Attest Require Import Rounding Formats.
 Open Scope R_scope.
 
 Section Pairs.

@@ -1,4 +1,5 @@
-(** The decoder block: rows see only earlier rows, a block that adds nothing, and the bias of the keys. *)
+(** The decoder block: rows see only earlier rows, a block that adds nothing, and the bias of the keys. Then: rows see only
+    earlier rows in every arithmetic. *)
 From Attest Require Export Online.
 
 (** * Each line of the page makes row i from few rows of what it is given *)
